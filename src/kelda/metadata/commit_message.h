@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kelda/metadata/manifest.h"
+
+namespace kelda {
+
+/// What one writer of a (partition, bucket) did (spec 02 §9.1, 03 §3.2): handed from writers to the
+/// one committer.
+struct CommitMessage {
+  std::string partition;  ///< serialized row
+  int32_t bucket = 0;
+  std::optional<int32_t> total_buckets;  ///< nullopt: the table's `bucket` option
+
+  std::vector<DataFileMeta> new_files;
+  std::vector<DataFileMeta> deleted_files;
+  std::vector<DataFileMeta> compact_before;
+  std::vector<DataFileMeta> compact_after;
+};
+
+/// One transaction as the committer sees it.
+struct Committable {
+  int64_t identifier = INT64_MAX;  ///< kBatchCommitIdentifier for batch statements
+  std::optional<int64_t> watermark;
+  std::map<std::string, std::string> properties;
+  std::vector<CommitMessage> messages;
+};
+
+}  // namespace kelda

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kelda/base/cancellation.h"
+#include "kelda/io/file_io.h"
+#include "kelda/metadata/table_paths.h"
+
+namespace kelda {
+
+/// SimpleStats of spec 01 §5.7: serialized rows of bounds and one null count per column (nullopt =
+/// unknown).
+struct SimpleStats {
+  std::string min_values;
+  std::string max_values;
+  std::vector<std::optional<int64_t>> null_counts;
+
+  /// Two empty rows and no null counts.
+  static SimpleStats Empty();
+  bool operator==(const SimpleStats&) const = default;
+};
+
+/// What a manifest says of one data file (spec 01 §4.2, DataFileMeta). `nullopt` = the field is
+/// null or missing.
+struct DataFileMeta {
+  std::string file_name;
+  int64_t file_size = 0;
+  int64_t row_count = 0;
+  std::string min_key;  ///< serialized row
+  std::string max_key;
+  SimpleStats key_stats;
+  SimpleStats value_stats;
+  int64_t min_sequence_number = 0;
+  int64_t max_sequence_number = 0;
+  int64_t schema_id = 0;
+  int32_t level = 0;
+  std::vector<std::string> extra_files;
+  std::optional<int64_t>
+      creation_time_millis;  ///< local wall clock stored as if UTC (spec 01 §4.2)
+  std::optional<int64_t> delete_row_count;
+  std::optional<std::string> embedded_file_index;
+  std::optional<int32_t> file_source;  ///< 0 APPEND, 1 COMPACT
+  std::optional<std::vector<std::string>> value_stats_cols;
+  std::optional<std::string> external_path;
+  std::optional<int64_t> first_row_id;
+  std::optional<std::vector<std::string>> write_cols;
+};
+
+inline constexpr int32_t kFileSourceAppend = 0;
+inline constexpr int32_t kFileSourceCompact = 1;
+
+enum class EntryKind : int32_t { kAdd = 0, kDelete = 1 };
+
+struct ManifestEntry {
+  EntryKind kind = EntryKind::kAdd;
+  std::string partition;  ///< serialized row of the partition columns
+  int32_t bucket = 0;
+  int32_t total_buckets = -1;
+  DataFileMeta file;
+
+  /// Bytes that are equal exactly for entries of the same identity (spec 01 §4.5).
+  std::string Identity() const;
+};
+
+/// One line of a manifest list.
+struct ManifestFileMeta {
+  std::string file_name;
+  int64_t file_size = 0;
+  int64_t num_added_files = 0;
+  int64_t num_deleted_files = 0;
+  SimpleStats partition_stats;
+  int64_t schema_id = 0;
+  std::optional<int32_t> min_bucket, max_bucket;
+  std::optional<int32_t> min_level, max_level;
+  std::optional<int64_t> min_row_id, max_row_id;
+};
+
+/// One line of an index manifest, as far as append tables without row-level changes need it.
+struct IndexManifestEntry {
+  EntryKind kind = EntryKind::kAdd;
+  std::string partition;
+  int32_t bucket = 0;
+  std::string index_type;
+  std::string file_name;
+  int64_t file_size = 0;
+  int64_t row_count = 0;
+};
+
+/// Reads manifests of one table. Thread-safe.
+class ManifestReader {
+ public:
+  ManifestReader(std::shared_ptr<FileIO> io, TablePaths paths)
+      : io_(std::move(io)), paths_(std::move(paths)) {}
+
+  /// `size` is checked against the file when known.
+  arrow::Result<std::vector<ManifestFileMeta>> ReadList(const std::string& name,
+                                                        std::optional<int64_t> size) const;
+  /// What of each entry is wanted.
+  struct EntryOptions {
+    /// Called once for each distinct `_PARTITION` value; entries of a partition it refuses are not
+    /// built. Null = all.
+    std::function<arrow::Result<bool>(std::string_view serialized_partition)> partition_filter;
+    bool value_stats = true;    ///< false: value_stats stays empty (saves memory)
+    bool only_deletes = false;  ///< build DELETE entries only
+  };
+  arrow::Status ReadEntries(const std::string& name, const EntryOptions& options,
+                            const std::function<arrow::Status(ManifestEntry&&)>& sink) const;
+  arrow::Result<std::vector<ManifestEntry>> ReadEntries(const std::string& name) const;
+  arrow::Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const std::string& name) const;
+
+ private:
+  std::shared_ptr<FileIO> io_;
+  TablePaths paths_;
+};
+
+struct ManifestWriterOptions {
+  std::string codec = "zstandard";  ///< Avro codec name, see AvroCodecOfOption
+  int zstd_level = 1;
+  int64_t target_file_size = 8 << 20;  ///< `manifest.target-file-size`
+  bool delete_file_drop_stats = false;
+};
+
+/// Avro codec for option `manifest.compression` (spec 01 §4.1): zstd -> zstandard, others by name.
+arrow::Result<std::string> AvroCodecOfOption(const std::string& compression);
+
+/// Writes manifests and manifest lists of one table. Every file it created is remembered so that a
+/// failed commit can remove them. Not thread-safe.
+class ManifestWriter {
+ public:
+  ManifestWriter(std::shared_ptr<FileIO> io, TablePaths paths,
+                 std::vector<DataField> partition_fields, MetadataFileNames* names,
+                 ManifestWriterOptions options)
+      : io_(std::move(io)),
+        paths_(std::move(paths)),
+        partition_fields_(std::move(partition_fields)),
+        names_(names),
+        options_(std::move(options)) {}
+
+  /// Entries in order, rolled at the target size. `latest_schema_id` is the _SCHEMA_ID of a
+  /// manifest without entries.
+  arrow::Result<std::vector<ManifestFileMeta>> WriteEntries(
+      const std::vector<ManifestEntry>& entries);
+
+  struct ListFile {
+    std::string name;
+    int64_t size = 0;
+  };
+  arrow::Result<ListFile> WriteList(const std::vector<ManifestFileMeta>& metas);
+
+  const std::vector<std::string>& created_paths() const { return created_paths_; }
+
+ private:
+  arrow::Result<ManifestFileMeta> DescribeFile(const std::vector<ManifestEntry>& entries,
+                                               size_t begin, size_t end, const std::string& name,
+                                               int64_t size) const;
+
+  std::shared_ptr<FileIO> io_;
+  TablePaths paths_;
+  std::vector<DataField> partition_fields_;
+  MetadataFileNames* names_;
+  ManifestWriterOptions options_;
+  std::vector<std::string> created_paths_;
+};
+
+}  // namespace kelda

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/scalar.h>
+
+#include "kelda/base/cancellation.h"
+#include "kelda/metadata/manifest.h"
+#include "kelda/metadata/snapshot.h"
+#include "kelda/metadata/table_context.h"
+#include "kelda/types/predicate.h"
+
+namespace kelda {
+
+struct ScanRequest {
+  /// Snapshot to read; nullopt = the table has none, the plan is empty. See ResolveSnapshot.
+  std::optional<Snapshot> snapshot;
+  /// Over columns of the context's schema. Conjuncts on partition columns are applied exactly;
+  /// others prune files by statistics and leave a superset.
+  PredicatePtr predicate;
+  /// Enough splits to hold this many rows; only honoured when nothing but partition conjuncts
+  /// filters (spec 02 §10.5).
+  std::optional<int64_t> limit;
+  /// Keep value statistics in the returned files (count/min/max from metadata, $files).
+  bool keep_value_stats = false;
+  CancellationToken token;
+};
+
+/// Files of one (partition, bucket) to be read together (spec 02 §10.3, 10.4).
+struct Split {
+  std::string partition;                                         ///< serialized row
+  std::vector<std::shared_ptr<arrow::Scalar>> partition_values;  ///< one per partition key
+  int32_t bucket = 0;
+  int32_t total_buckets = -1;
+  std::string bucket_dir;
+  std::vector<DataFileMeta> files;
+
+  int64_t RowCount() const;
+  /// Full path of files[i].
+  std::string FilePath(const DataFileMeta& file) const;
+};
+
+/// What the plan looked at and what it dropped; EXPLAIN shows it.
+struct ScanStatistics {
+  int64_t manifests_total = 0;
+  int64_t manifests_read = 0;
+  int64_t files_total =
+      0;  ///< live files of the snapshot in the manifests read or skipped (ADD minus DELETE)
+  int64_t files_after_partition = 0;
+  int64_t files_planned = 0;
+  int64_t partitions_planned = 0;
+  int64_t bytes_after_partition = 0;
+  int64_t bytes_planned = 0;
+  int64_t rows_planned = 0;
+};
+
+struct ScanPlan {
+  std::optional<Snapshot> snapshot;
+  std::vector<Split> splits;
+  ScanStatistics statistics;
+  /// True when every row of the splits satisfies the predicate (no filter, or partition conjuncts
+  /// only), so that row counts are exact.
+  bool exact = true;
+};
+
+/// Snapshot that the options in force choose (spec 04 §6.1): scan.snapshot-id, scan.tag-name,
+/// scan.timestamp(-millis), scan.version, else the latest; nullopt when the table has no snapshot.
+/// More than one of them is an error.
+arrow::Result<std::optional<Snapshot>> ResolveSnapshot(const TableContext& table);
+/// Context to read `snapshot` with: the snapshot's schema when it was chosen by time travel, else
+/// `table` itself (spec 04 §3.4).
+arrow::Result<TableContextPtr> ContextForSnapshot(const TableContextPtr& table,
+                                                  const std::optional<Snapshot>& snapshot);
+
+/// Plan a batch read: manifests in parallel, pruned by partition statistics; entries by partition
+/// and value statistics; DELETE entries cancelled; files packed into splits.
+arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& request);
+
+/// Live entries of a snapshot (base and delta lists, ADD minus DELETE), in manifest order,
+/// optionally limited to partitions accepted by `partition_filter`. Used by commit checks,
+/// overwrite and system tables.
+arrow::Result<std::vector<ManifestEntry>> ReadLiveEntries(
+    const TableContext& table, const Snapshot& snapshot,
+    const std::function<arrow::Result<bool>(std::string_view)>& partition_filter = nullptr,
+    CancellationToken token = {});
+
+/// Bounds of columns of `table`'s schema in one file, with schema evolution by field id; columns
+/// whose type changed are unknown.
+arrow::Result<std::shared_ptr<BoundsSource>> FileBounds(const TableContext& table,
+                                                        const DataFileMeta& file);
+
+}  // namespace kelda
