@@ -63,6 +63,10 @@ foreach(_feature IN ITEMS ORC PARQUET COMPUTE WITH_ZSTD WITH_LZ4 WITH_SNAPPY)
 endforeach()
 
 set(KELDA_BUNDLED_LIBRARIES "")
+set(KELDA_BUNDLED_ARROW_INCLUDE "")
+if(NOT KELDA_ARROW_ROOT)
+  set(KELDA_BUNDLED_ARROW_INCLUDE "${_arrow}/include")
+endif()
 function(_kelda_import_arrow target file)
   find_file(location "${file}.so.${KELDA_ARROW_SO_VERSION}" REQUIRED NO_CACHE NO_DEFAULT_PATH
             PATHS "${_arrow}" PATH_SUFFIXES . lib lib64 lib/${CMAKE_LIBRARY_ARCHITECTURE})
@@ -75,7 +79,9 @@ function(_kelda_import_arrow target file)
   if(ARGN)
     target_link_libraries(${target} INTERFACE ${ARGN})
   endif()
-  set(KELDA_BUNDLED_LIBRARIES "${KELDA_BUNDLED_LIBRARIES};${location}" PARENT_SCOPE)
+  if(NOT KELDA_ARROW_ROOT)
+    set(KELDA_BUNDLED_LIBRARIES "${KELDA_BUNDLED_LIBRARIES};${location}" PARENT_SCOPE)
+  endif()
 endfunction()
 _kelda_import_arrow(Arrow::arrow libarrow)
 _kelda_import_arrow(Arrow::compute libarrow_compute Arrow::arrow)
@@ -109,7 +115,9 @@ set_target_properties(DuckDB::duckdb PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES "${_duckdb_include}"
   INTERFACE_COMPILE_DEFINITIONS
     "KELDA_DUCKDB_VERSION=\"${KELDA_DUCKDB_VERSION}\";KELDA_DUCKDB_SOURCE_ID=\"${KELDA_DUCKDB_SOURCE_ID}\"")
-list(APPEND KELDA_BUNDLED_LIBRARIES "${_duckdb_lib}")
+if(NOT KELDA_DUCKDB_LIB)
+  list(APPEND KELDA_BUNDLED_LIBRARIES "${_duckdb_lib}")
+endif()
 
 # --- System ---
 find_package(Threads REQUIRED)

@@ -9,7 +9,7 @@ PACKAGES=(
   libfmt-dev nlohmann-json3-dev libcli11-dev libedit-dev
   libzstd-dev liblz4-dev libsnappy-dev libxxhash-dev zlib1g-dev libroaring-dev
   clang-16 libclang-rt-16-dev clang-tidy-16 lld-16
-  unzip
+  pkg-config
 )
 # Node often comes from elsewhere, so its command counts, not the package.
 command -v npm >/dev/null || PACKAGES+=(npm)
