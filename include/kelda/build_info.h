@@ -7,8 +7,8 @@ namespace kelda {
 /// What this build of Kelda is made of.
 struct BuildInfo {
   std::string_view version;
-  std::string_view
-      git_revision;  ///< `unknown` outside a git checkout; ends in `-modified` if files differ
+  /// `unknown` outside a git checkout; ends in `-modified` if files differ from the revision.
+  std::string_view git_revision;
   std::string_view arrow_version;
   std::string_view duckdb_version;
   std::string_view compiler;
