@@ -43,7 +43,7 @@ foreach(folder IN LISTS KELDA_CORE_FOLDERS)
             FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
   endif()
 endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/kelda" OPTIONAL)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/kelda")
 
 # --- For those who build against it ---
 include(CMakePackageConfigHelpers)

@@ -11,8 +11,10 @@ PACKAGES=(
   clang-16 libclang-rt-16-dev clang-tidy-16 lld-16
   pkg-config
 )
-# Node often comes from elsewhere, so its command counts, not the package.
+# Node, Java and Maven often come from elsewhere, so their commands count, not the packages.
 command -v npm >/dev/null || PACKAGES+=(npm)
+command -v javac >/dev/null || PACKAGES+=(openjdk-17-jdk-headless)
+command -v mvn >/dev/null || PACKAGES+=(maven)
 
 missing=()
 installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${PACKAGES[@]}" 2>/dev/null |

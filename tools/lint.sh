@@ -26,4 +26,4 @@ for file in "${changed[@]}"; do
 done
 echo "clang-tidy: ${#known[@]} of ${#changed[@]} changed sources"
 [ ${#known[@]} -eq 0 ] || printf '%s\0' "${known[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" clang-tidy-16 --quiet -p build/tidy
+  xargs -0 -n 1 -P "$(nproc)" clang-tidy-16 --quiet -p build/tidy 2> >(grep -v ' warnings\? generated\.$' >&2)
