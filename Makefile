@@ -53,5 +53,5 @@ lint: deps
 	@tools/lint.sh
 
 install: build
-	@cmake --install build/release --prefix "$(PREFIX)" | grep -v -e '-- Up-to-date' -e '-- Installing'
+	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log || { cat build/install.log; exit 1; }
 	@echo "installed under $(PREFIX)"

@@ -119,6 +119,18 @@ if(NOT KELDA_DUCKDB_LIB)
   list(APPEND KELDA_BUNDLED_LIBRARIES "${_duckdb_lib}")
 endif()
 
+# An installed Kelda finds bundled libraries in its own folder, others where they were at build time.
+if(KELDA_ARROW_ROOT OR KELDA_DUCKDB_LIB)
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
+set(KELDA_SYSTEM_ARROW_LIBDIR "")
+set(KELDA_SYSTEM_ARROW_INCLUDE "")
+if(KELDA_ARROW_ROOT)
+  get_target_property(KELDA_SYSTEM_ARROW_LIBDIR Arrow::arrow IMPORTED_LOCATION)
+  get_filename_component(KELDA_SYSTEM_ARROW_LIBDIR "${KELDA_SYSTEM_ARROW_LIBDIR}" DIRECTORY)
+  set(KELDA_SYSTEM_ARROW_INCLUDE "${KELDA_ARROW_ROOT}/include")
+endif()
+
 # --- System ---
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)

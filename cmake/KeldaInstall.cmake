@@ -32,7 +32,8 @@ if(KELDA_BUNDLED_LIBRARIES)
   install(FILES ${KELDA_BUNDLED_LIBRARIES} DESTINATION "${_private_libdir}")
 endif()
 if(KELDA_BUNDLED_ARROW_INCLUDE)
-  install(DIRECTORY "${KELDA_BUNDLED_ARROW_INCLUDE}/arrow" DESTINATION "${_third_party}"
+  install(DIRECTORY "${KELDA_BUNDLED_ARROW_INCLUDE}/arrow" "${KELDA_BUNDLED_ARROW_INCLUDE}/parquet"
+          DESTINATION "${_third_party}"
           PATTERN "flight" EXCLUDE PATTERN "python" EXCLUDE PATTERN "*test*" EXCLUDE)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/kelda" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -54,6 +55,13 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/kelda-config.cmake.in
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/generated/kelda-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH KELDA_PC_PREFIX "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+if(KELDA_ARROW_ROOT)
+  set(KELDA_PC_ARROW_CFLAGS "-isystem ${KELDA_SYSTEM_ARROW_INCLUDE}")
+  set(KELDA_PC_ARROW_LIBDIR "${KELDA_SYSTEM_ARROW_LIBDIR}")
+else()
+  set(KELDA_PC_ARROW_CFLAGS "-isystem \${includedir}/kelda/third_party")
+  set(KELDA_PC_ARROW_LIBDIR "\${libdir}/kelda")
+endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/kelda.pc.in" "${PROJECT_BINARY_DIR}/generated/kelda.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/generated/kelda-config.cmake"
               "${PROJECT_BINARY_DIR}/generated/kelda-config-version.cmake" DESTINATION "${_cmakedir}")

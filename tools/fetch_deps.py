@@ -72,7 +72,8 @@ def download(name, dep):
     with tempfile.TemporaryDirectory(dir=DOWNLOAD) as folder:
         command = client_command(name, dep, folder)
         try:
-            result = subprocess.run(command, stdin=subprocess.DEVNULL, cwd=folder)
+            result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                    cwd=folder)
         except FileNotFoundError as error:
             raise FetchError(
                 f"{name}: {command[0]} is not installed; run tools/install_packages.sh") from error

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs a build folder into a new prefix, moves the prefix, and uses it: the program, the CMake package,
-# pkg-config, and every installed header by itself. tools/install_test/run.sh BUILD_FOLDER
+# pkg-config, and all installed headers. tools/install_test/run.sh BUILD_FOLDER
 set -uo pipefail
 build=$1
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
