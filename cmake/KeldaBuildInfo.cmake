@@ -7,7 +7,8 @@ set(_write_info "${CMAKE_COMMAND}"
   "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}"
   -P "${PROJECT_SOURCE_DIR}/cmake/WriteBuildInfo.cmake")
 execute_process(COMMAND ${_write_info})
-add_custom_target(kelda_write_build_info COMMAND ${_write_info} BYPRODUCTS "${_info}" VERBATIM)
+add_custom_target(kelda_write_build_info COMMAND ${_write_info} BYPRODUCTS "${_info}" VERBATIM
+                  COMMENT "Reading the git revision")
 add_library(kelda_build_info STATIC "${_info}")
 add_dependencies(kelda_build_info kelda_write_build_info)
 target_include_directories(kelda_build_info PUBLIC "${PROJECT_SOURCE_DIR}/include")
