@@ -116,6 +116,7 @@ class Suite:
         cases["statistics_modes"] = self.statistics_modes
         cases["turns"] = self.turns
         cases["turns_partitioned"] = lambda: self.turns(partition=["dt"])
+        cases["rolling"] = self.rolling
         cases["schema_of_pypaimon"] = self.schema_of_pypaimon
         cases["race"] = self.race
         return cases
@@ -286,6 +287,24 @@ class Suite:
                 got = values.canonical_rows(reader.read(table, number), MIXED)
                 check_equal(got, want, f"snapshot {number}")
         self.agree(table, MIXED, rows, ["python"])
+
+    def rolling(self):
+        """One INSERT that rolls over many files: sequence numbers and statistics fit together, Java reads all rows."""
+        fields = [["k", "BIGINT"], ["s", "STRING"]]
+        rows = 200000
+        self.java.create("rolling.t", fields, [], {"target-file-size": "256 kb"})
+        self.kelda.sql(f"INSERT INTO rolling.t SELECT i, md5(i::VARCHAR) FROM range({rows}) r(i);\n")
+        files = self.java.files("rolling.t")
+        if len(files) < 5 or sum(f["rowCount"] for f in files) != rows:
+            raise Failure(f"{len(files)} files with {sum(f['rowCount'] for f in files)} rows")
+        for f in files:
+            if f["maxSequenceNumber"] - f["minSequenceNumber"] + 1 != f["rowCount"]:
+                raise Failure(f"sequence numbers of {f['fileName']}: {f}")
+        want = values.canonical_rows(self.java.read("rolling.t"), fields)
+        if [json.loads(line)[0] for line in want] != sorted(range(rows), key=str):
+            keys = {json.loads(line)[0] for line in want}
+            raise Failure(f"Java reads {len(want)} rows with {len(keys)} keys, want {rows}")
+        check_equal(values.canonical_rows(self.kelda.read("rolling.t"), fields), want, "Kelda reads")
 
     def race(self):
         """Java and Kelda commit to one table at the same time; no row is lost or doubled."""
