@@ -9,9 +9,15 @@
 
 #include "kelda/base/cancellation.h"
 #include "kelda/io/file_io.h"
+#include "kelda/metadata/manifest_cache.h"
 #include "kelda/metadata/table_paths.h"
+#include "kelda/types/data_type.h"
 
 namespace kelda {
+
+namespace avro {
+class AvroFileWriter;
+}
 
 /// SimpleStats of spec 01 §5.7: serialized rows of bounds and one null count per column (nullopt =
 /// unknown).
@@ -94,8 +100,9 @@ struct IndexManifestEntry {
 /// Reads manifests of one table. Thread-safe.
 class ManifestReader {
  public:
-  ManifestReader(std::shared_ptr<FileIO> io, TablePaths paths)
-      : io_(std::move(io)), paths_(std::move(paths)) {}
+  /// `cache` may be null.
+  ManifestReader(std::shared_ptr<FileIO> io, TablePaths paths, std::shared_ptr<ManifestCache> cache)
+      : io_(std::move(io)), paths_(std::move(paths)), cache_(std::move(cache)) {}
 
   /// `size` is checked against the file when known.
   arrow::Result<std::vector<ManifestFileMeta>> ReadList(const std::string& name,
@@ -114,8 +121,11 @@ class ManifestReader {
   arrow::Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const std::string& name) const;
 
  private:
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadFile(const std::string& path) const;
+
   std::shared_ptr<FileIO> io_;
   TablePaths paths_;
+  std::shared_ptr<ManifestCache> cache_;
 };
 
 struct ManifestWriterOptions {
@@ -134,17 +144,14 @@ class ManifestWriter {
  public:
   ManifestWriter(std::shared_ptr<FileIO> io, TablePaths paths,
                  std::vector<DataField> partition_fields, MetadataFileNames* names,
-                 ManifestWriterOptions options)
-      : io_(std::move(io)),
-        paths_(std::move(paths)),
-        partition_fields_(std::move(partition_fields)),
-        names_(names),
-        options_(std::move(options)) {}
+                 ManifestWriterOptions options);
+  ~ManifestWriter();
 
-  /// Entries in order, rolled at the target size. `latest_schema_id` is the _SCHEMA_ID of a
-  /// manifest without entries.
-  arrow::Result<std::vector<ManifestFileMeta>> WriteEntries(
-      const std::vector<ManifestEntry>& entries);
+  /// Append one entry to the manifest being written; rolled at the target size. Entries keep their
+  /// order.
+  arrow::Status Add(ManifestEntry entry);
+  /// Close the open manifest and return all that were written since the last FinishEntries.
+  arrow::Result<std::vector<ManifestFileMeta>> FinishEntries();
 
   struct ListFile {
     std::string name;
@@ -155,15 +162,23 @@ class ManifestWriter {
   const std::vector<std::string>& created_paths() const { return created_paths_; }
 
  private:
-  arrow::Result<ManifestFileMeta> DescribeFile(const std::vector<ManifestEntry>& entries,
-                                               size_t begin, size_t end, const std::string& name,
-                                               int64_t size) const;
+  class OpenManifest;
+
+  arrow::Status WritePending();
+  arrow::Status OpenNext();
+  arrow::Status CloseOpen();
+  arrow::Result<std::unique_ptr<avro::AvroFileWriter>> CreateFile(
+      const std::string& name, std::string_view schema,
+      std::shared_ptr<arrow::io::OutputStream>* stream);
 
   std::shared_ptr<FileIO> io_;
   TablePaths paths_;
   std::vector<DataField> partition_fields_;
   MetadataFileNames* names_;
   ManifestWriterOptions options_;
+  std::vector<ManifestEntry> pending_;
+  std::unique_ptr<OpenManifest> open_;
+  std::vector<ManifestFileMeta> finished_;
   std::vector<std::string> created_paths_;
 };
 

@@ -7,6 +7,8 @@
 #include "kelda/base/executor.h"
 #include "kelda/base/memory_budget.h"
 #include "kelda/io/file_io.h"
+#include "kelda/metadata/manifest.h"
+#include "kelda/metadata/manifest_cache.h"
 #include "kelda/metadata/schema_files.h"
 #include "kelda/metadata/snapshot_files.h"
 #include "kelda/metadata/table_paths.h"
@@ -23,6 +25,7 @@ struct Environment {
   std::shared_ptr<Random> random = Random::System();
   std::shared_ptr<Executor> executor = Executor::Process();
   std::shared_ptr<MemoryBudget> budget = MemoryBudget::Process();
+  std::shared_ptr<ManifestCache> manifest_cache;  ///< null: none
 };
 
 /// One table at one schema version, with the options in force (the schema's, overlaid by dynamic
@@ -50,6 +53,7 @@ struct TableContext {
   const std::vector<DataField>& fields() const { return schema->fields; }
   std::vector<DataField> PartitionFields() const { return schema->PartitionFields(); }
   std::vector<DataType> PartitionTypes() const;
+  ManifestReader manifests() const { return ManifestReader(env.io, paths, env.manifest_cache); }
   bool partitioned() const { return !schema->partition_keys.empty(); }
   /// Refuse by name what this version cannot do with the table: options first, then table kind
   /// (primary keys, buckets). Warnings (unknown keys) are appended.
