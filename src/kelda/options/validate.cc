@@ -71,6 +71,11 @@ arrow::Status Refuse(const OptionSpec& spec, std::string_view key, std::string_v
       separator = ", ";
     }
   }
+  if (spec.group == OptionGroup::kFormat && spec.is_pattern()) {
+    if (std::optional<std::string_view> nearest = NearestOption(key)) {
+      instead += fmt::format(", or did you mean '{}'?", *nearest);
+    }
+  }
   return Unsupported("option '{}' = '{}'. {} ({})", PrintableOptionText(key),
                      PrintableOptionText(value), spec.why, instead);
 }

@@ -98,6 +98,12 @@ TEST(CheckTableOptions, RefusesByNameWhereItMatters) {
       {"sink.clustering.by-columns", "a", "refused", "refused", "ok"},
       {"variant.inferShreddingSchema", "true", "refused", "refused", "ok"},
       {"parquet.variant.shreddingSchema", "{}", "refused", "refused", "ok"},
+      {"parquet.block.size", "1048576", "ok", "ok", "ok"},
+      {"parquet.block.size", "1 mb", "invalid", "invalid", "ok"},
+      {"parquet.compression", "brotli", "refused", "refused", "ok"},
+      {"parquet.blok.size", "1", "refused", "refused", "ok"},
+      {"parquet.bloom.filter.enabled#a", "true", "refused", "refused", "ok"},
+      {"parquet.bloom.filter.fpp#a", "0.1", "ok", "ok", "ok"},
       {"scan.mode", "latest", "ok", "ok", "ok"},
       {"scan.mode", "compacted-full", "refused", "ok", "refused"},
       {"scan.mode", "sideways", "invalid", "ok", "invalid"},
@@ -144,6 +150,11 @@ TEST(CheckTableOptions, SaysWhatIsAccepted) {
                                       HasSubstr("whole number")));
 }
 
+TEST(CheckTableOptions, UnknownFormatSettingSaysWhatIsNear) {
+  arrow::Status status = CheckTableOptions({{"parquet.blok.size", "1"}}, kWrite, nullptr);
+  EXPECT_THAT(status.message(), HasSubstr("did you mean 'parquet.block.size'?"));
+}
+
 TEST(CheckTableOptions, HostileTextStaysShortInMessages) {
   std::string junk(1 << 20, '\x01');
   EXPECT_LT(CheckTableOptions({{"bucket", junk}}, kRead, nullptr).message().size(), 1000u);
@@ -168,13 +179,13 @@ TEST(CheckTableOptions, WarnsOfUnknownKeys) {
   std::vector<std::string> warnings;
   Map options = {{"target-fil-size", "1 mb"},
                  {"zzzzzzzzzzzzzzz", "1"},
-                 {"parquet.blok.size", "1"},
+                 {"avro.cdoec", "1"},
                  {"bucket", "-1"},
                  {"fields.a.stats-mode", "full"}};
   ASSERT_TRUE(CheckTableOptions(options, kCreate, &warnings).ok());
   ASSERT_THAT(warnings, SizeIs(3));
-  EXPECT_THAT(warnings[0], AllOf(HasSubstr("'parquet.blok.size'"),
-                                 HasSubstr("Did you mean 'parquet.block.size'?")));
+  EXPECT_THAT(warnings[0],
+              AllOf(HasSubstr("'avro.cdoec'"), HasSubstr("Did you mean 'avro.codec'?")));
   EXPECT_THAT(warnings[1],
               AllOf(HasSubstr("'target-fil-size'"), HasSubstr("Did you mean 'target-file-size'?")));
   EXPECT_THAT(warnings[2], AllOf(HasSubstr("'zzzzzzzzzzzzzzz'"), Not(HasSubstr("Did you mean"))));
