@@ -1,6 +1,7 @@
 #include "kelda/metadata/table_context.h"
 
 #include "kelda/options/validate.h"
+#include "kelda/row/binary_row.h"
 #include "kelda/types/arrow_mapping.h"
 
 namespace kelda {
@@ -79,6 +80,16 @@ arrow::Status TableContext::CheckReadable(std::vector<std::string>* warnings) co
 arrow::Status TableContext::CheckWritable(std::vector<std::string>* warnings) const {
   ARROW_RETURN_NOT_OK(CheckUse(*this, OptionUse::kRead, nullptr));
   return CheckUse(*this, OptionUse::kWrite, warnings);
+}
+
+arrow::Result<std::vector<std::shared_ptr<arrow::Scalar>>> DecodePartition(
+    const std::vector<DataType>& types, std::string_view serialized, std::string_view source) {
+  ARROW_ASSIGN_OR_RAISE(SerializedRow row, ParseSerializedRow(serialized, source));
+  if (row.arity != static_cast<int32_t>(types.size())) {
+    return Corruption("{}: partition has {} values, the table has {} partition keys", source,
+                      row.arity, types.size());
+  }
+  return DecodeBinaryRow(types, row.row, source);
 }
 
 }  // namespace kelda

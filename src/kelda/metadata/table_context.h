@@ -62,4 +62,8 @@ struct TableContext {
 };
 using TableContextPtr = std::shared_ptr<const TableContext>;
 
+/// Values of a serialized partition row, one per partition key.
+arrow::Result<std::vector<std::shared_ptr<arrow::Scalar>>> DecodePartition(
+    const std::vector<DataType>& types, std::string_view serialized, std::string_view source);
+
 }  // namespace kelda

@@ -42,16 +42,6 @@ class ManifestBounds : public BoundsSource {
 
 }  // namespace
 
-arrow::Result<std::vector<std::shared_ptr<arrow::Scalar>>> DecodePartition(
-    const std::vector<DataType>& types, std::string_view serialized, std::string_view source) {
-  ARROW_ASSIGN_OR_RAISE(SerializedRow row, ParseSerializedRow(serialized, source));
-  if (row.arity != static_cast<int32_t>(types.size())) {
-    return Corruption("{}: partition has {} values, the table has {} partition keys", source,
-                      row.arity, types.size());
-  }
-  return DecodeBinaryRow(types, row.row, source);
-}
-
 PartitionFilter::PartitionFilter(const TableContext& table, PredicatePtr predicate)
     : fields_(table.PartitionFields()),
       types_(table.PartitionTypes()),

@@ -34,8 +34,4 @@ class PartitionFilter {
   std::unordered_map<std::string, bool> answers_;
 };
 
-/// Values of a serialized partition row, one per partition key.
-arrow::Result<std::vector<std::shared_ptr<arrow::Scalar>>> DecodePartition(
-    const std::vector<DataType>& types, std::string_view serialized, std::string_view source);
-
 }  // namespace kelda

@@ -1,0 +1,390 @@
+#include "kelda/write/append_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <unordered_map>
+
+#include <arrow/array/concatenate.h>
+#include <arrow/compute/api.h>
+#include <arrow/util/byte_size.h>
+
+#include "kelda/base/log.h"
+#include "kelda/row/binary_row.h"
+#include "kelda/types/arrow_mapping.h"
+#include "kelda/write/partition_router.h"
+#include "kelda/write/rolling_file_writer.h"
+#include "kelda/write/value_check.h"
+
+namespace kelda {
+
+namespace {
+
+/// Rows of a partition are collected until there are this many, so that the format writer gets
+/// batches that pay.
+constexpr int64_t kStagedRowsMax = 64 * 1024;
+constexpr int64_t kStagedBytesMax = 16 << 20;
+/// A further file of a partition is opened only when those open have at least this much each.
+constexpr int64_t kLaneBytesMin = 16 << 20;
+/// With more files than this open, a row group is closed after each write: what an open one holds
+/// would add up.
+constexpr int64_t kOpenRowGroupsMax = 32;
+/// Bytes of bookkeeping per column of a staged batch.
+constexpr int64_t kStagedColumnOverheadBytes = 256;
+
+/// One file sequence of a partition. `busy` is guarded by the partition's mutex; the thread that
+/// set it owns the writer.
+struct Lane {
+  std::unique_ptr<RollingFileWriter> writer;
+  bool busy = false;
+  std::atomic<int64_t> bytes_written{0};
+  std::atomic<int64_t> buffered_bytes{0};
+};
+
+struct PartitionState {
+  std::string partition;
+  std::string dir;
+  std::mutex mutex;
+  std::condition_variable lane_free;
+  std::vector<std::shared_ptr<arrow::RecordBatch>> staged;
+  int64_t staged_rows = 0;
+  int64_t staged_bytes = 0;
+  std::vector<std::unique_ptr<Lane>> lanes;
+};
+
+int64_t StagedSize(const arrow::RecordBatch& batch) {
+  auto referenced = arrow::util::ReferencedBufferSize(batch);
+  const int64_t data = referenced.ok() ? *referenced : arrow::util::TotalBufferSize(batch);
+  return data + batch.num_columns() * kStagedColumnOverheadBytes;
+}
+
+class ParallelAppendWriter : public AppendWriter {
+ public:
+  ParallelAppendWriter(TableContextPtr table, AppendWriterOptions options, PartitionRouter router)
+      : table_(std::move(table)), options_(std::move(options)), router_(std::move(router)) {}
+
+  arrow::Status Init() {
+    parallelism_ =
+        options_.parallelism > 0 ? options_.parallelism : table_->env.executor->parallelism();
+    ARROW_ASSIGN_OR_RAISE(settings_, DataFileSettings::Make(*table_));
+    ARROW_ASSIGN_OR_RAISE(schema_, ToArrowSchema(table_->fields()));
+    for (const DataField& field : table_->fields()) {
+      std::shared_ptr<arrow::Scalar> value;
+      if (field.default_value) {
+        ARROW_ASSIGN_OR_RAISE(value, DefaultValue(field));
+      }
+      defaults_.push_back(std::move(value));
+    }
+    ARROW_ASSIGN_OR_RAISE(reservation_,
+                          table_->env.budget->TryReserve(0, "writing " + table_->name));
+    return arrow::Status::OK();
+  }
+
+  arrow::Status Write(std::shared_ptr<arrow::RecordBatch> batch) override {
+    ARROW_RETURN_NOT_OK(options_.token.Check());
+    if (batch->num_rows() == 0) return arrow::Status::OK();
+    ARROW_ASSIGN_OR_RAISE(batch, CheckAndFill(std::move(batch)));
+    ARROW_ASSIGN_OR_RAISE(auto routed, router_.Route(batch));
+    rows_ += batch->num_rows();
+    batch.reset();
+    for (RoutedBatch& part : routed) {
+      ARROW_ASSIGN_OR_RAISE(PartitionState * partition, Partition(part.partition));
+      ARROW_RETURN_NOT_OK(Stage(partition, std::move(part.rows)));
+    }
+    return KeepWithinBudget();
+  }
+
+  arrow::Result<std::vector<CommitMessage>> PrepareCommit() override {
+    std::vector<CommitMessage> messages(order_.size());
+    // One partition at a time per thread: closing its files takes memory only while they are
+    // closed.
+    auto finished =
+        ParallelFor(*table_->env.executor, static_cast<int64_t>(order_.size()), options_.token,
+                    [&](int64_t i) { return FinishPartition(order_[i].get(), &messages[i]); });
+    reservation_.Release();
+    if (!finished.ok()) {
+      DeleteFiles(*table_, messages);
+      return finished;
+    }
+    return messages;
+  }
+
+  int64_t rows_written() const override { return rows_; }
+  int64_t bytes_written() const override { return bytes_; }
+
+ private:
+  arrow::Status FinishPartition(PartitionState* partition, CommitMessage* message) {
+    message->partition = partition->partition;
+    message->bucket = 0;
+    ARROW_RETURN_NOT_OK(WriteStaged(partition));
+    for (auto& lane : partition->lanes) {
+      ARROW_ASSIGN_OR_RAISE(auto files, lane->writer->Finish());
+      message->new_files.insert(message->new_files.end(), std::make_move_iterator(files.begin()),
+                                std::make_move_iterator(files.end()));
+    }
+    return arrow::Status::OK();
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Scalar>> DefaultValue(const DataField& field) const {
+    std::string_view text = *field.default_value;
+    if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'')
+      text = text.substr(1, text.size() - 2);
+    auto value = CastFromText(field.type, text);
+    if (!value.ok()) {
+      return WithContext(value.status(),
+                         fmt::format("table {}: default of column '{}'", table_->name, field.name));
+    }
+    return *value;
+  }
+
+  /// NOT NULL check, then defaults, in this order (spec 02 §1.2).
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> CheckAndFill(
+      std::shared_ptr<arrow::RecordBatch> batch) const {
+    if (batch->num_columns() != schema_->num_fields()) {
+      return Invalid("table {}: a batch of {} columns for a table of {}", table_->name,
+                     batch->num_columns(), schema_->num_fields());
+    }
+    arrow::ArrayVector columns;
+    for (int i = 0; i < batch->num_columns(); ++i) {
+      std::shared_ptr<arrow::Array> column = batch->column(i);
+      const DataField& field = table_->fields()[i];
+      if (!column->type()->Equals(*schema_->field(i)->type(), /*check_metadata=*/false)) {
+        // Names and nullability of children may differ; anything else is a caller's mistake.
+        if (column->type()->id() != schema_->field(i)->type()->id()) {
+          return Invalid("table {}: column '{}' of type {} got values of Arrow type {}",
+                         table_->name, field.name, field.type.ToString(),
+                         column->type()->ToString());
+        }
+        ARROW_ASSIGN_OR_RAISE(column, column->View(schema_->field(i)->type()));
+      }
+      ARROW_RETURN_NOT_OK(WithContext(CheckValues(field, *column), "table " + table_->name));
+      if (defaults_[i] != nullptr && column->null_count() > 0) {
+        ARROW_ASSIGN_OR_RAISE(auto filled,
+                              arrow::compute::CallFunction(
+                                  "coalesce", {arrow::Datum(column), arrow::Datum(defaults_[i])}));
+        column = filled.make_array();
+      }
+      columns.push_back(std::move(column));
+    }
+    return arrow::RecordBatch::Make(schema_, batch->num_rows(), std::move(columns));
+  }
+
+  arrow::Result<PartitionState*> Partition(const std::string& serialized) {
+    std::lock_guard lock(partitions_mutex_);
+    auto it = partitions_.find(serialized);
+    if (it != partitions_.end()) return it->second;
+    ARROW_ASSIGN_OR_RAISE(auto values,
+                          DecodePartition(table_->PartitionTypes(), serialized, table_->name));
+    ARROW_ASSIGN_OR_RAISE(auto path, PartitionPath(table_->PartitionFields(), values,
+                                                   table_->partition_path_options));
+    auto state = std::make_unique<PartitionState>();
+    state->partition = serialized;
+    state->dir = table_->paths.BucketDir(path, 0);
+    order_.push_back(std::move(state));
+    partitions_.emplace(serialized, order_.back().get());
+    return order_.back().get();
+  }
+
+  arrow::Status Stage(PartitionState* partition, std::shared_ptr<arrow::RecordBatch> rows) {
+    const int64_t bytes = StagedSize(*rows);
+    bool full = false;
+    {
+      std::lock_guard lock(partition->mutex);
+      partition->staged_rows += rows->num_rows();
+      partition->staged_bytes += bytes;
+      partition->staged.push_back(std::move(rows));
+      full = partition->staged_rows >= kStagedRowsMax || partition->staged_bytes >= kStagedBytesMax;
+    }
+    memory_bytes_ += bytes;
+    return full ? WriteStaged(partition) : arrow::Status::OK();
+  }
+
+  /// Give what is staged to a lane. Order of rows between calls of different threads is not kept;
+  /// tables have none.
+  arrow::Status WriteStaged(PartitionState* partition) {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+    int64_t staged_bytes = 0;
+    Lane* lane = nullptr;
+    {
+      std::unique_lock lock(partition->mutex);
+      if (partition->staged.empty()) return arrow::Status::OK();
+      batches.swap(partition->staged);
+      staged_bytes = std::exchange(partition->staged_bytes, 0);
+      partition->staged_rows = 0;
+      lane = AcquireLane(partition, &lock);
+    }
+    auto status = WriteToLane(lane, std::move(batches));
+    memory_bytes_ -= staged_bytes;
+    {
+      std::lock_guard lock(partition->mutex);
+      lane->busy = false;
+    }
+    partition->lane_free.notify_one();
+    return status;
+  }
+
+  Lane* AcquireLane(PartitionState* partition, std::unique_lock<std::mutex>* lock) {
+    while (true) {
+      bool another_pays = true;
+      for (auto& lane : partition->lanes) {
+        if (!lane->busy) {
+          lane->busy = true;
+          return lane.get();
+        }
+        another_pays = another_pays && lane->bytes_written >= kLaneBytesMin;
+      }
+      if (another_pays && static_cast<int>(partition->lanes.size()) < parallelism_) {
+        auto lane = std::make_unique<Lane>();
+        lane->writer = std::make_unique<RollingFileWriter>(table_, settings_, partition->dir);
+        lane->busy = true;
+        ++lanes_;
+        partition->lanes.push_back(std::move(lane));
+        return partition->lanes.back().get();
+      }
+      partition->lane_free.wait(*lock);
+    }
+  }
+
+  arrow::Status WriteToLane(Lane* lane, std::vector<std::shared_ptr<arrow::RecordBatch>> batches) {
+    ARROW_RETURN_NOT_OK(options_.token.Check());
+    std::shared_ptr<arrow::RecordBatch> rows = batches[0];
+    if (batches.size() > 1) {
+      ARROW_ASSIGN_OR_RAISE(rows, arrow::ConcatenateRecordBatches(batches));
+      batches.clear();
+    }
+    auto status = lane->writer->Write(*rows);
+    if (status.ok() && lanes_ > kOpenRowGroupsMax) status = lane->writer->FlushRowGroup();
+    Account(lane);
+    return status;
+  }
+
+  void Account(Lane* lane) {
+    const int64_t buffered = lane->writer->BufferedBytes();
+    memory_bytes_ += buffered - lane->buffered_bytes.exchange(buffered);
+    const int64_t written = lane->writer->BytesWritten();
+    bytes_ += written - lane->bytes_written.exchange(written);
+  }
+
+  /// Reserve what is held; when the budget does not allow it, write out the partition that holds
+  /// most, until it does.
+  arrow::Status KeepWithinBudget() {
+    std::lock_guard lock(budget_mutex_);
+    while (true) {
+      ARROW_RETURN_NOT_OK(options_.token.Check());
+      auto reserved = reservation_.Resize(std::max<int64_t>(0, memory_bytes_));
+      if (reserved.ok()) return reserved;
+      ARROW_ASSIGN_OR_RAISE(bool freed, FlushLargest());
+      if (!freed)
+        return WithContext(reserved, "table " + table_->name + ": nothing left to write out");
+    }
+  }
+
+  static int64_t HeldBytes(PartitionState* partition) {
+    std::lock_guard lock(partition->mutex);
+    int64_t bytes = partition->staged_bytes;
+    for (auto& lane : partition->lanes) bytes += lane->buffered_bytes;
+    return bytes;
+  }
+
+  arrow::Result<bool> FlushLargest() {
+    PartitionState* largest = nullptr;
+    int64_t largest_bytes = 0;
+    {
+      std::lock_guard lock(partitions_mutex_);
+      for (auto& partition : order_) {
+        const int64_t bytes = HeldBytes(partition.get());
+        if (bytes > largest_bytes) {
+          largest = partition.get();
+          largest_bytes = bytes;
+        }
+      }
+    }
+    if (largest == nullptr) return false;
+    ARROW_RETURN_NOT_OK(WriteStaged(largest));
+    int64_t left_bytes = 0;
+    for (size_t i = 0;; ++i) {
+      Lane* lane = nullptr;
+      {
+        // A thread that has a lane never waits for the budget, so waiting for the lane here ends.
+        std::unique_lock lock(largest->mutex);
+        if (i >= largest->lanes.size()) break;
+        lane = largest->lanes[i].get();
+        largest->lane_free.wait(lock, [&] { return !lane->busy; });
+        lane->busy = true;
+      }
+      auto status = lane->writer->FlushRowGroup();
+      Account(lane);
+      left_bytes += lane->buffered_bytes;
+      {
+        std::lock_guard lock(largest->mutex);
+        lane->busy = false;
+      }
+      largest->lane_free.notify_all();
+      ARROW_RETURN_NOT_OK(status);
+    }
+    return left_bytes < largest_bytes;
+  }
+
+  TableContextPtr table_;
+  AppendWriterOptions options_;
+  PartitionRouter router_;
+  int parallelism_ = 1;
+  std::shared_ptr<const DataFileSettings> settings_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::shared_ptr<arrow::Scalar>> defaults_;
+
+  std::mutex partitions_mutex_;  ///< guards the two below; states themselves live until the end
+  std::unordered_map<std::string, PartitionState*> partitions_;
+  std::vector<std::unique_ptr<PartitionState>> order_;
+
+  std::mutex budget_mutex_;  ///< guards reservation_; taken before any partition's mutex
+  MemoryReservation reservation_;
+  std::atomic<int64_t> memory_bytes_{0};  ///< staged and buffered, over all partitions
+  std::atomic<int64_t> lanes_{0};
+  std::atomic<int64_t> rows_{0};
+  std::atomic<int64_t> bytes_{0};
+};
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<AppendWriter>> AppendWriter::Make(TableContextPtr table,
+                                                                AppendWriterOptions options) {
+  ARROW_RETURN_NOT_OK(table->CheckWritable());
+  ARROW_ASSIGN_OR_RAISE(PartitionRouter router, PartitionRouter::Make(*table));
+  auto writer = std::make_unique<ParallelAppendWriter>(std::move(table), std::move(options),
+                                                       std::move(router));
+  ARROW_RETURN_NOT_OK(writer->Init());
+  return writer;
+}
+
+void DeleteFiles(const TableContext& table, const std::vector<CommitMessage>& messages) {
+  const auto types = table.PartitionTypes();
+  const auto fields = table.PartitionFields();
+  for (const CommitMessage& message : messages) {
+    auto values = DecodePartition(types, message.partition, table.name);
+    if (!values.ok()) continue;
+    auto partition = PartitionPath(fields, *values, table.partition_path_options);
+    if (!partition.ok()) continue;
+    const std::string dir = table.paths.BucketDir(*partition, message.bucket);
+    for (const auto* files : {&message.new_files, &message.compact_after}) {
+      for (const DataFileMeta& file : *files) {
+        // An upgraded file is the same physical file as its predecessor (spec 03 §3.15).
+        const bool reused =
+            std::any_of(message.compact_before.begin(), message.compact_before.end(),
+                        [&](const DataFileMeta& b) { return b.file_name == file.file_name; });
+        if (reused) continue;
+        std::vector<std::string> names = file.extra_files;
+        names.push_back(file.file_name);
+        for (const std::string& name : names) {
+          auto status = table.env.io->DeleteFile(JoinPath(dir, name));
+          if (!status.ok())
+            KELDA_LOG(Warn, "table {}: file of a failed statement stays behind: {}", table.name,
+                      status.message());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace kelda

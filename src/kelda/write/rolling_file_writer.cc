@@ -1,0 +1,119 @@
+#include "kelda/write/rolling_file_writer.h"
+
+#include <algorithm>
+
+#include "kelda/base/log.h"
+
+namespace kelda {
+
+namespace {
+
+/// Rows given to the format writer between two looks at the size; Java looks every 1000 rows, which
+/// costs nothing there.
+constexpr int64_t kRollCheckRows = 16 * 1024;
+
+}  // namespace
+
+arrow::Result<std::shared_ptr<const DataFileSettings>> DataFileSettings::Make(
+    const TableContext& table) {
+  auto settings = std::make_shared<DataFileSettings>();
+  const Options& o = table.options;
+  ARROW_ASSIGN_OR_RAISE(auto format, o.Get(OptionKeys::kFileFormat));
+  ARROW_ASSIGN_OR_RAISE(settings->format, FindFormat(format));
+  ARROW_RETURN_NOT_OK(settings->format->CheckTypes(table.fields()));
+  ARROW_ASSIGN_OR_RAISE(settings->writer.compression, o.Get(OptionKeys::kFileCompression));
+  ARROW_ASSIGN_OR_RAISE(settings->writer.zstd_level, o.Get(OptionKeys::kFileCompressionZstdLevel));
+  ARROW_ASSIGN_OR_RAISE(settings->writer.block_size_bytes, o.Find(OptionKeys::kFileBlockSize));
+  const std::string own_prefix = format + ".";
+  for (const auto& [key, value] : o.values()) {
+    if (key.starts_with(own_prefix)) settings->writer.format_options[key] = value;
+  }
+  ARROW_ASSIGN_OR_RAISE(settings->stats, ValueStatsRule::Make(table));
+  settings->writer.collect_stats = settings->stats.collects();
+  ARROW_ASSIGN_OR_RAISE(settings->prefix, o.Get(OptionKeys::kDataFilePrefix));
+  ARROW_ASSIGN_OR_RAISE(bool include, o.Get(OptionKeys::kFileSuffixIncludeCompression));
+  settings->extension = FileExtension(format, settings->writer.compression, include);
+  ARROW_ASSIGN_OR_RAISE(settings->target_file_size,
+                        o.TargetFileSizeBytes(/*has_primary_key=*/false));
+  return settings;
+}
+
+RollingFileWriter::RollingFileWriter(TableContextPtr table,
+                                     std::shared_ptr<const DataFileSettings> settings,
+                                     std::string dir)
+    : table_(std::move(table)),
+      settings_(std::move(settings)),
+      dir_(std::move(dir)),
+      uuid_(table_->env.random->Uuid()) {}
+
+RollingFileWriter::~RollingFileWriter() {
+  open_.reset();
+  for (const DataFileMeta& file : files_) {
+    auto status = table_->env.io->DeleteFile(JoinPath(dir_, file.file_name));
+    if (!status.ok()) {
+      KELDA_LOG(Warn, "table {}: file of a failed write stays behind: {}", table_->name,
+                status.message());
+    }
+  }
+}
+
+arrow::Status RollingFileWriter::Write(const arrow::RecordBatch& batch) {
+  for (int64_t begin = 0; begin < batch.num_rows();) {
+    if (open_ == nullptr) {
+      open_name_ =
+          fmt::format("{}{}-{}{}", settings_->prefix, uuid_, next_file_++, settings_->extension);
+      ARROW_ASSIGN_OR_RAISE(
+          open_, settings_->format->CreateWriter(*table_->env.io, JoinPath(dir_, open_name_),
+                                                 table_->fields(), settings_->writer));
+    }
+    const int64_t rows = std::min(kRollCheckRows, batch.num_rows() - begin);
+    if (rows == batch.num_rows()) {
+      ARROW_RETURN_NOT_OK(open_->Write(batch));
+    } else {
+      ARROW_RETURN_NOT_OK(open_->Write(*batch.Slice(begin, rows)));
+    }
+    begin += rows;
+    if (open_->EstimatedBytes() >= settings_->target_file_size) ARROW_RETURN_NOT_OK(CloseFile());
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status RollingFileWriter::FlushRowGroup() {
+  return open_ == nullptr ? arrow::Status::OK() : open_->FlushRowGroup();
+}
+
+int64_t RollingFileWriter::BytesWritten() const {
+  return finished_bytes_ + (open_ == nullptr ? 0 : open_->EstimatedBytes());
+}
+
+arrow::Status RollingFileWriter::CloseFile() {
+  ARROW_ASSIGN_OR_RAISE(WrittenFile written, open_->Finish());
+  open_.reset();
+  DataFileMeta meta;
+  meta.file_name = open_name_;
+  meta.file_size = written.size_bytes;
+  meta.row_count = written.row_count;
+  meta.min_key = SimpleStats::Empty().min_values;
+  meta.max_key = meta.min_key;
+  meta.key_stats = SimpleStats::Empty();
+  ARROW_RETURN_NOT_OK(settings_->stats.Apply(written, &meta));
+  meta.min_sequence_number = next_sequence_;
+  next_sequence_ += written.row_count;
+  meta.max_sequence_number = next_sequence_ - 1;
+  meta.schema_id = table_->schema->id;
+  meta.level = 0;
+  const int64_t now = table_->env.clock->NowMillis();
+  meta.creation_time_millis = now + LocalZoneOffsetMillis(now);
+  meta.delete_row_count = 0;
+  meta.file_source = kFileSourceAppend;
+  finished_bytes_ += written.size_bytes;
+  files_.push_back(std::move(meta));
+  return arrow::Status::OK();
+}
+
+arrow::Result<std::vector<DataFileMeta>> RollingFileWriter::Finish() {
+  if (open_ != nullptr) ARROW_RETURN_NOT_OK(CloseFile());
+  return std::exchange(files_, {});
+}
+
+}  // namespace kelda

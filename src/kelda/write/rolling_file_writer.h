@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <arrow/record_batch.h>
+
+#include "kelda/format/file_format.h"
+#include "kelda/metadata/manifest.h"
+#include "kelda/metadata/table_context.h"
+#include "kelda/write/file_metadata.h"
+
+namespace kelda {
+
+/// What all files of one statement have in common.
+struct DataFileSettings {
+  static arrow::Result<std::shared_ptr<const DataFileSettings>> Make(const TableContext& table);
+
+  const FileFormat* format = nullptr;
+  WriterOptions writer;
+  ValueStatsRule stats;
+  std::string prefix;     ///< `data-file.prefix`
+  std::string extension;  ///< with its dot
+  int64_t target_file_size = 0;
+};
+
+/// Writes rows of one (partition, bucket) into files that are closed once they reach the target
+/// size (spec 02 §3.1). Sequence numbers count from 0 over all its files, names share one UUID. One
+/// thread at a time. Destroyed without Finish: its files are removed.
+class RollingFileWriter {
+ public:
+  RollingFileWriter(TableContextPtr table, std::shared_ptr<const DataFileSettings> settings,
+                    std::string dir);
+  ~RollingFileWriter();
+
+  arrow::Status Write(const arrow::RecordBatch& batch);
+  arrow::Status FlushRowGroup();
+  int64_t BufferedBytes() const { return open_ == nullptr ? 0 : open_->BufferedBytes(); }
+  int64_t BytesWritten() const;
+  /// Close the last file and hand all over.
+  arrow::Result<std::vector<DataFileMeta>> Finish();
+
+ private:
+  arrow::Status CloseFile();
+
+  TableContextPtr table_;
+  std::shared_ptr<const DataFileSettings> settings_;
+  std::string dir_;
+  std::string uuid_;
+  int64_t next_file_ = 0;
+  int64_t next_sequence_ = 0;
+  int64_t finished_bytes_ = 0;
+  std::unique_ptr<FormatWriter> open_;
+  std::string open_name_;
+  std::vector<DataFileMeta> files_;
+};
+
+}  // namespace kelda
