@@ -17,7 +17,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAM = os.path.join(ROOT, "build/deps/clang-format/clang_format/data/bin/clang-format")
 CACHE = os.path.join(ROOT, "build/format-clean")
-FOLDERS = ("src", "include", "apps", "tests", "fuzz", "bench", "python")
+FOLDERS = ("src", "include", "apps", "tests", "bench", "python")
 
 
 def sources():

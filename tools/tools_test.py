@@ -159,6 +159,16 @@ class CheckFloors(unittest.TestCase):
         self.assert_offends("src/kelda/read/a.h", "#include <arrow/adapters/orc/adapter.h>\n", "format")
         self.assert_offends("src/kelda/read/a.h", "#include <gtest/gtest.h>\n", "whose home is tests")
 
+    def test_quotes_for_third_parties_are_fine(self):
+        self.assert_fine("src/kelda/sql/a.h", '#include "duckdb.hpp"\n#include "duckdb/main/config.hpp"\n')
+
+    def test_tests_may_include_everything(self):
+        for name in ("a_test.cc", "a_test_util.h", "test_support.h"):
+            offenders = self.offenders({"src/kelda/row/" + name: '#include <gtest/gtest.h>\n'
+                                        '#include "kelda/commit/b.h"\n'})
+            self.assertFalse(any("include" in line for line in offenders), offenders)
+        self.assert_offends("src/kelda/row/latest.h", "#include <gtest/gtest.h>\n", "whose home is tests")
+
     def test_relative_include_and_loose_file_offend(self):
         self.assert_offends("src/kelda/row/a.h", '#include "b.h"\n', "write the path from src/")
         self.assert_offends("src/kelda/a.h", "\n", "is in no folder of the floor table")
