@@ -24,12 +24,14 @@ class ThreadPool : public Executor {
   explicit ThreadPool(int threads) : state_(std::make_shared<State>()) { SetThreads(threads); }
 
   ~ThreadPool() override {
+    std::vector<std::thread> threads;
     {
       std::lock_guard<std::mutex> lock(state_->mutex);
       state_->closing = true;
+      threads.swap(state_->threads);
     }
     state_->wake.notify_all();
-    for (auto& thread : threads_) {
+    for (auto& thread : threads) {
       // The last reference may be dropped by one of our own tasks; a thread cannot join itself.
       if (thread.get_id() == std::this_thread::get_id()) {
         thread.detach();
@@ -54,11 +56,10 @@ class ThreadPool : public Executor {
 
   // Threads beyond the new number end when they next look for work.
   void SetThreads(int threads) {
-    std::lock_guard<std::mutex> resize_lock(resize_mutex_);
     std::lock_guard<std::mutex> lock(state_->mutex);
     state_->wanted = std::clamp(threads, 1, kThreadsMax);
     while (state_->running < state_->wanted) {
-      threads_.emplace_back([state = state_] { Work(*state); });
+      state_->threads.emplace_back([state = state_] { Work(*state); });
       ++state_->running;
     }
     state_->wake.notify_all();
@@ -69,6 +70,7 @@ class ThreadPool : public Executor {
     std::mutex mutex;
     std::condition_variable wake;
     std::deque<std::function<void()>> queue;
+    std::vector<std::thread> threads;
     int wanted = 0;
     int running = 0;
     bool closing = false;
@@ -81,7 +83,7 @@ class ThreadPool : public Executor {
         return state.closing || !state.queue.empty() || state.running > state.wanted;
       });
       if (state.running > state.wanted) {
-        --state.running;
+        Retire(state);
         // A wake-up for a task may have come to this thread: hand it on.
         state.wake.notify_one();
         return;
@@ -96,9 +98,19 @@ class ThreadPool : public Executor {
     }
   }
 
+  // REQUIRES the mutex. Nobody joins a thread that left a living pool; in a closing one the handle
+  // is gone already.
+  static void Retire(State& state) {
+    --state.running;
+    auto own = std::find_if(state.threads.begin(), state.threads.end(), [](const auto& thread) {
+      return thread.get_id() == std::this_thread::get_id();
+    });
+    if (own == state.threads.end()) return;
+    own->detach();
+    state.threads.erase(own);
+  }
+
   const std::shared_ptr<State> state_;
-  std::mutex resize_mutex_;
-  std::vector<std::thread> threads_;
 };
 
 class InlineExecutor : public Executor {

@@ -18,6 +18,11 @@ arrow::Status ToStatus(const arrow::Result<T>& result) {
   return result.status();
 }
 
+inline testing::AssertionResult IsOk(const arrow::Status& status) {
+  return status.ok() ? testing::AssertionSuccess()
+                     : testing::AssertionFailure() << status.ToString();
+}
+
 /// EXPECT_THAT(call, HasError(ErrorCode::kNotFound, "part of the text")).
 MATCHER_P2(HasError, code, text,
            "is an error " + std::string(ToString(code)) + " saying " + std::string(text)) {
@@ -31,16 +36,8 @@ MATCHER_P2(HasError, code, text,
 #define KELDA_TEST_CONCAT_(a, b) a##b
 #define KELDA_TEST_CONCAT(a, b) KELDA_TEST_CONCAT_(a, b)
 
-#define ASSERT_OK(...)                                                     \
-  do {                                                                     \
-    const ::arrow::Status kelda_status = ::kelda::ToStatus((__VA_ARGS__)); \
-    ASSERT_TRUE(kelda_status.ok()) << kelda_status.ToString();             \
-  } while (false)
-#define EXPECT_OK(...)                                                     \
-  do {                                                                     \
-    const ::arrow::Status kelda_status = ::kelda::ToStatus((__VA_ARGS__)); \
-    EXPECT_TRUE(kelda_status.ok()) << kelda_status.ToString();             \
-  } while (false)
+#define ASSERT_OK(...) ASSERT_TRUE(::kelda::IsOk(::kelda::ToStatus((__VA_ARGS__))))
+#define EXPECT_OK(...) EXPECT_TRUE(::kelda::IsOk(::kelda::ToStatus((__VA_ARGS__))))
 
 #define KELDA_ASSERT_OK_AND_ASSIGN_(result, lhs, ...)     \
   auto&& result = (__VA_ARGS__);                          \
