@@ -10,12 +10,13 @@
 namespace kelda::sql {
 
 /// The table function `paimon_scan` that reads one snapshot of a Paimon table: what
-/// TableCatalogEntry::GetScanFunction returns, together with BindPaimonScan. It has no bind function.
+/// TableCatalogEntry::GetScanFunction returns, together with BindPaimonScan. It has no bind
+/// function.
 duckdb::TableFunction MakePaimonScan();
 
-/// Bind data of a scan of `pinned` (nullopt: the table has no snapshot, the scan is empty). `table` is
-/// the context whose schema the columns have (ContextForSnapshot for time travel); its options must
-/// have passed CheckReadable. Columns are those of the schema, in order, of the types of
+/// Bind data of a scan of `pinned` (nullopt: the table has no snapshot, the scan is empty). `table`
+/// is the context whose schema the columns have (ContextForSnapshot for time travel); its options
+/// must have passed CheckReadable. Columns are those of the schema, in order, of the types of
 /// ToLogicalType. Reads no manifest: that happens when the optimizer or the execution needs it.
 duckdb::unique_ptr<duckdb::FunctionData> BindPaimonScan(TableContextPtr table,
                                                         std::optional<Snapshot> pinned);

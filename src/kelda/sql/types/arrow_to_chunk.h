@@ -15,8 +15,8 @@ namespace kelda::sql {
 
 /// Rows of a batch in the core's Arrow form (arrow_mapping.h) as DuckDB vectors of the types of
 /// ToLogicalType. Numbers, dates, wide decimals and the bytes of strings are not copied: `output`
-/// keeps the batch alive. Text that is not UTF-8 and values that SQL cannot hold are errors that name
-/// the column.
+/// keeps the batch alive. Text that is not UTF-8 and values that SQL cannot hold are errors that
+/// name the column.
 ///
 /// REQUIRES: batch columns are `fields` in order; output has room for `count` rows in its first
 /// fields.size() columns. Does not set the cardinality of `output`.

@@ -13,8 +13,8 @@
 namespace kelda::sql {
 
 /// `value` as a scalar of ToArrowType(type), exactly: a value that the type cannot hold is Invalid,
-/// named by `column`. `value` has the logical type of ToLogicalType(type). NULL gives a null scalar.
-/// Nested types are Unsupported.
+/// named by `column`. `value` has the logical type of ToLogicalType(type). NULL gives a null
+/// scalar. Nested types are Unsupported.
 arrow::Result<std::shared_ptr<arrow::Scalar>> ToScalar(const duckdb::Value& value,
                                                        const DataType& type,
                                                        std::string_view column);
