@@ -295,8 +295,8 @@ TEST(PropertyTest, EveryTruncationIsNoticed) {
 
 TEST(PropertyTest, FlippedBitsDoNoHarm) {
   for (const char* codec : {"null", "deflate", "snappy", "zstandard"}) {
-    for (uint64_t seed : {3, 7, 11}) {
-      const Sample sample = MakeSample(seed, 12);
+    for (uint64_t seed : {3, 7}) {
+      const Sample sample = MakeSample(seed, 6);
       ASSERT_OK_AND_ASSIGN(const std::string file,
                            WriteBatch(sample.batch, sample.schema_json, codec, 200));
       for (size_t bit = 0; bit < file.size() * 8; ++bit) {

@@ -16,23 +16,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kelda/base/test_matchers.h"
 #include "kelda/metadata/avro/encoder.h"
 #include "kelda/metadata/avro/reader.h"
 #include "kelda/metadata/avro/writer.h"
-
-#define KELDA_CONCAT_INNER(a, b) a##b
-#define KELDA_CONCAT(a, b) KELDA_CONCAT_INNER(a, b)
-#define ASSERT_OK(expression)                                          \
-  do {                                                                 \
-    const arrow::Status assert_ok_status = (expression);               \
-    ASSERT_TRUE(assert_ok_status.ok()) << assert_ok_status.ToString(); \
-  } while (false)
-#define ASSERT_OK_AND_ASSIGN_IMPL(result, left, expression) \
-  auto&& result = (expression);                             \
-  ASSERT_TRUE(result.ok()) << result.status().ToString();   \
-  left = std::move(result).ValueUnsafe()
-#define ASSERT_OK_AND_ASSIGN(left, expression) \
-  ASSERT_OK_AND_ASSIGN_IMPL(KELDA_CONCAT(assert_result_, __LINE__), left, expression)
 
 namespace kelda::avro {
 
