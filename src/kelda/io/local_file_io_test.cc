@@ -147,18 +147,33 @@ TEST_F(LocalFileIoTest, FailedCloseRemovesTheFile) {
 }
 
 TEST_F(LocalFileIoTest, PathWithoutPermission) {
-  if (geteuid() == 0) {
-    // Root passes permission bits, but not a read-only file of the kernel.
-    EXPECT_THAT(io_->WriteReplacing("/proc/sys/nothing/here", "x").message(),
-                testing::HasSubstr("/proc/sys/nothing"));
-    return;
+  ASSERT_OK(io_->WriteReplacing(At("closed/secret"), "x"));
+  ASSERT_EQ(chmod(At("closed").c_str(), 0), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Root passes permission bits, so the child becomes nobody.
+    if (geteuid() == 0 && (chmod(directory_.path().c_str(), 0755) != 0 || setuid(65534) != 0)) {
+      _exit(9);
+    }
+    const auto create = io_->CreateNew(At("closed/f")).status();
+    const auto open = io_->OpenInput(At("closed/secret")).status();
+    const auto publish = io_->PublishNew(At("closed/s"), "x");
+    auto denied = [&](const arrow::Status& status) {
+      return status.IsIOError() && !IsTransient(status) &&
+             status.message().find(At("closed")) != std::string::npos &&
+             status.message().find("Permission denied") != std::string::npos;
+    };
+    if (!denied(create)) _exit(1);
+    if (!denied(open)) _exit(2);
+    if (publish.outcome != PublishOutcome::kUnknown || !denied(publish.error)) _exit(3);
+    _exit(denied(io_->List(At("closed")).status()) ? 0 : 4);
   }
-  ASSERT_OK(io_->MakeDirs(At("closed")));
-  ASSERT_EQ(chmod(At("closed").c_str(), 0500), 0);
-  const auto status = io_->CreateNew(At("closed/f")).status();
-  EXPECT_TRUE(status.IsIOError());
-  EXPECT_THAT(status.message(), testing::HasSubstr("Permission denied"));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_EQ(chmod(At("closed").c_str(), 0700), 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(LocalFileIoTest, HostilePaths) {
