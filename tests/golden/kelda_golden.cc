@@ -85,6 +85,9 @@ arrow::Result<std::vector<std::string>> ReadFiles(const TableContext& table) {
   std::vector<std::string> lines;
   ARROW_ASSIGN_OR_RAISE(const std::optional<Snapshot> snapshot, table.snapshots->Latest());
   if (!snapshot) return lines;
+  if (table.schema->Option("manifest.format", "avro") != "avro") {
+    ARROW_RETURN_NOT_OK(table.CheckReadable());
+  }
   if (snapshot->index_manifest) return Unsupported("entries of index manifests");
   ARROW_ASSIGN_OR_RAISE(const auto entries, ReadLiveEntries(table, *snapshot));
   for (const ManifestEntry& entry : entries) {

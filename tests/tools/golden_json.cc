@@ -196,7 +196,7 @@ arrow::Status AppendNested(const DataType& type, const arrow::Array& array, int6
       return arrow::Status::OK();
     }
     default:
-      return arrow::Status::NotImplemented("no golden form for ", type.ToString());
+      return Unsupported("{} values as JSON text", type.ToString());
   }
   return arrow::Status::TypeError(type.ToString(), " came as ", array.type()->ToString());
 }
