@@ -23,7 +23,9 @@ arrow::Result<std::shared_ptr<arrow::BinaryArray>> EncodeBinaryRows(
 arrow::Result<std::string> EncodeBinaryRow(
     const std::vector<DataType>& types, const std::vector<std::shared_ptr<arrow::Scalar>>& values);
 
-/// Hostile bytes to scalars, one per type.
+/// Hostile bytes to scalars, one per type. Strings are taken as they are: Java stores what a cast
+/// from binary gives, so they may be invalid UTF-8. TIMESTAMP(0) drops a fraction of a second; what
+/// timestamp[ns] cannot hold is an error.
 arrow::Result<std::vector<std::shared_ptr<arrow::Scalar>>> DecodeBinaryRow(
     const std::vector<DataType>& types, std::string_view row, std::string_view source_name);
 /// Many rows to columns (atomic types only need to be fast: partitions, statistics, keys); `rows`
