@@ -180,7 +180,11 @@ class Suite:
         self.same_files(f"{family}_null", FAMILIES[family], empty)
 
     def statistics_modes(self):
-        rows = values.random_rows(random.Random("modes"), MIXED, 40)
+        rng = random.Random("modes")
+        rows = values.random_rows(rng, MIXED, 40)
+        for r in rows:
+            # Few partitions: from the tenth on Java counts rows twice when it moves them to its spill buffer.
+            r["dt"] = rng.choice(["a", "b", None])
         rows[0]["s"] = "long text that every truncation cuts: 日本😀" * 3
         for mode in ("none", "counts", "full", "truncate(3)", "truncate(16)"):
             name = "".join(c for c in mode if c.isalnum())
