@@ -58,7 +58,7 @@ class Converter {
                                                               const std::string& path) {
     if (schema.type == Type::kRecord) {
       ARROW_ASSIGN_OR_RAISE(auto fields, RecordFields(schema, projection, path));
-      return arrow::struct_(std::move(fields));
+      return arrow::struct_(fields);
     }
     if (schema.type == Type::kArray) return ConvertArray(schema, projection, path);
     if (schema.type == Type::kMap) {
@@ -161,7 +161,7 @@ class ArrowProjector {
     switch (type.id()) {
       case arrow::Type::STRUCT: {
         ARROW_ASSIGN_OR_RAISE(auto fields, Fields(type.fields(), projection, path));
-        return field->WithType(arrow::struct_(std::move(fields)));
+        return field->WithType(arrow::struct_(fields));
       }
       case arrow::Type::LIST: {
         ARROW_ASSIGN_OR_RAISE(auto element, Project(type.field(0), projection, path));

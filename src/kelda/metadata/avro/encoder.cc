@@ -402,7 +402,7 @@ arrow::Status RecordEncoder::EncodeRow(int64_t row, EncodeBuffer* out) {
   const size_t begin = out->size();
   if (root_view_.is_union) out->PutLong(root_view_.value_branch);
   for (const EncodeNode& column : columns_) {
-    const arrow::Status status = Encode(column, row, out);
+    arrow::Status status = Encode(column, row, out);
     if (!status.ok()) {
       out->Truncate(begin);
       return status;

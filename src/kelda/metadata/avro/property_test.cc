@@ -43,7 +43,7 @@ class Generator {
 
  private:
   std::string Value(int depth) {
-    const std::string type = NonNull(depth);
+    std::string type = NonNull(depth);
     switch (Below(4)) {
       case 0:
         return type;

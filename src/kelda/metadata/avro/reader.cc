@@ -256,7 +256,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> AvroFileReader::ReadAll() {
     if (batch == nullptr) break;
     batches.push_back(std::move(batch));
   }
-  return arrow::Table::FromRecordBatches(output_, std::move(batches));
+  return arrow::Table::FromRecordBatches(output_, batches);
 }
 
 }  // namespace kelda::avro

@@ -110,10 +110,10 @@ TEST(SchemaTest, RecursionIsNotImplemented) {
 TEST(SchemaTest, HostileShapesAreRefused) {
   EXPECT_THAT(ErrorOf(std::string(1'000'000, '[')), HasSubstr("nests deeper"));
   std::string deep = "\"int\"";
-  for (int i = 0; i < 70; ++i) deep = R"({"type":"array","items":)" + deep + "}";
+  for (int i = 0; i < 70; ++i) deep = fmt::format(R"({{"type":"array","items":{}}})", deep);
   EXPECT_THAT(ErrorOf(deep), HasSubstr("nests deeper than 64 types"));
   std::string wide = "{\"type\":\"int\"";
-  for (int i = 0; i < 300; ++i) wide += ",\"k" + std::to_string(i) + "\":0";
+  for (int i = 0; i < 300; ++i) wide += fmt::format(R"(,"k{}":0)", i);
   EXPECT_THAT(ErrorOf(wide + "}"), HasSubstr("more than 256 members"));
   EXPECT_THAT(ErrorOf(std::string(kSchemaTextSizeMax + 1, ' ')), HasSubstr("larger than"));
 }
@@ -122,10 +122,9 @@ TEST(SchemaTest, ExponentialReferencesAreRefused) {
   // Each record holds the one before twice: 2^40 types when expanded.
   std::string type = R"({"type":"record","name":"n0","fields":[{"name":"a","type":"int"}]})";
   for (int i = 1; i <= 40; ++i) {
-    const std::string name = "n" + std::to_string(i);
-    const std::string before = "n" + std::to_string(i - 1);
-    type = R"({"type":"record","name":")" + name + R"(","fields":[{"name":"a","type":)" + type +
-           R"(},{"name":"b","type":")" + before + "\"}]}";
+    type = fmt::format(
+        R"({{"type":"record","name":"n{}","fields":[{{"name":"a","type":{}}},{{"name":"b","type":"n{}"}}]}})",
+        i, type, i - 1);
   }
   EXPECT_THAT(ErrorOf(type), HasSubstr("more than 100000 types"));
 }
