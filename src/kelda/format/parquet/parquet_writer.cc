@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include <arrow/memory_pool.h>
 #include <arrow/util/bitmap_ops.h>
 #include <arrow/util/byte_size.h>
 #include <arrow/util/decimal.h>
@@ -27,11 +28,6 @@ namespace {
 constexpr int64_t kStagedRowsMax = 16384;
 constexpr int64_t kStagedBytesMax = int64_t{4} << 20;
 constexpr int64_t kSliceRowsMax = 32768;
-/// What an open column chunk holds besides data: page header and encoder buffers, dictionary hash
-/// table.
-constexpr int64_t kPlainColumnBytes = 8 << 10;
-constexpr int64_t kDictionaryColumnBytes = 64 << 10;
-
 /// The physical form that Arrow's column writers take without a rule of their own.
 arrow::Result<std::shared_ptr<arrow::Array>> ToPhysical(
     const LeafPath& path, const std::shared_ptr<arrow::Array>& values) {
@@ -97,7 +93,7 @@ class ParquetWriter : public FormatWriter {
         fields_(std::move(fields)),
         settings_(std::move(settings)),
         leaves_(LeafPaths(fields_)),
-        context_(arrow::default_memory_pool(), parquet::default_arrow_writer_properties().get()) {}
+        context_(&pool_, arrow_properties_.get()) {}
 
   ~ParquetWriter() override {
     if (!finished_) Abandon();
@@ -143,14 +139,7 @@ class ParquetWriter : public FormatWriter {
     return (sink_ ? sink_->position() : 0) + RowGroupBytes() + staged_bytes_;
   }
 
-  int64_t BufferedBytes() const override {
-    int64_t bytes = staged_bytes_ + RowGroupBytes();
-    if (row_group_ == nullptr) return bytes;
-    for (bool dictionary : dictionary_) {
-      bytes += kPlainColumnBytes + (dictionary ? kDictionaryColumnBytes : 0);
-    }
-    return bytes;
-  }
+  int64_t BufferedBytes() const override { return staged_bytes_ + pool_.bytes_allocated(); }
 
   arrow::Status FlushRowGroup() override {
     ARROW_RETURN_NOT_OK(CheckUsable());
@@ -227,7 +216,8 @@ class ParquetWriter : public FormatWriter {
 
   std::shared_ptr<parquet::WriterProperties> Properties() {
     parquet::WriterProperties::Builder builder;
-    builder.version(parquet::ParquetVersion::PARQUET_1_0)
+    builder.memory_pool(&pool_)
+        ->version(parquet::ParquetVersion::PARQUET_1_0)
         ->created_by("kelda version 0.1.0")
         ->compression(settings_.codec)
         ->data_pagesize(settings_.page_bytes)
@@ -366,6 +356,8 @@ class ParquetWriter : public FormatWriter {
     });
   }
 
+  /// Counts what the library holds: pages, encoders, dictionaries. Outlives all of them.
+  arrow::ProxyMemoryPool pool_{arrow::default_memory_pool()};
   FileIO& io_;
   const std::string path_;
   const std::vector<DataField> fields_;
@@ -373,6 +365,8 @@ class ParquetWriter : public FormatWriter {
   const std::vector<LeafPath> leaves_;
   std::shared_ptr<arrow::Schema> arrow_schema_;
   std::vector<std::unique_ptr<ColumnStatistics>> stats_;
+  const std::shared_ptr<parquet::ArrowWriterProperties> arrow_properties_ =
+      parquet::default_arrow_writer_properties();
   parquet::ArrowWriteContext context_;
 
   std::vector<arrow::ArrayVector> staged_;
