@@ -153,8 +153,11 @@ class RowDecoder {
       const auto nanos = static_cast<int64_t>(content & 0xffffffffu);
       if (nanos > 999999) return Bad(region, slot, "nanoseconds of a millisecond out of range");
       const bool micro = type.precision() <= 6;
-      if (__builtin_mul_overflow(millis, micro ? 1000 : 1000000, &value) ||
-          __builtin_add_overflow(value, micro ? nanos / 1000 : nanos, &value)) {
+      // Wide: the millis alone may be outside although the sum is not.
+      const auto wide =
+          static_cast<__int128>(millis) * (micro ? 1000 : 1000000) + (micro ? nanos / 1000 : nanos);
+      value = static_cast<int64_t>(wide);
+      if (value != wide) {
         return Invalid("{}: binary row {}: timestamp of {} ms is out of the range of {}", source_,
                        row_number_, millis, type.ToString());
       }

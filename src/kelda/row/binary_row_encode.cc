@@ -89,14 +89,10 @@ MillisNanos SplitTimestamp(int64_t value, arrow::TimeUnit::type unit) {
       return {static_cast<int64_t>(static_cast<uint64_t>(value) * 1000), 0};
     case arrow::TimeUnit::MILLI:
       return {value, 0};
-    case arrow::TimeUnit::MICRO: {
-      const int64_t millis = FloorDiv(value, 1000);
-      return {millis, static_cast<int32_t>((value - millis * 1000) * 1000)};
-    }
-    default: {
-      const int64_t millis = FloorDiv(value, 1000000);
-      return {millis, static_cast<int32_t>(value - millis * 1000000)};
-    }
+    case arrow::TimeUnit::MICRO:
+      return {FloorDiv(value, 1000), static_cast<int32_t>(FloorMod(value, 1000) * 1000)};
+    default:
+      return {FloorDiv(value, 1000000), static_cast<int32_t>(FloorMod(value, 1000000))};
   }
 }
 

@@ -316,6 +316,20 @@ TEST(BinaryRow, TimestampsOutsideOfNanosAreErrors) {
   EXPECT_TRUE(DecodeBinaryRow(Types({"TIMESTAMP(6)"}), row, "test").ok());
 }
 
+TEST(BinaryRow, ExtremeTimestampsSurvive) {
+  for (const char* text : {"TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)"}) {
+    const auto types = Types({text});
+    const auto arrow_type = ToArrowType(types[0]).ValueOrDie();
+    for (const int64_t ticks :
+         {std::numeric_limits<int64_t>::min(), int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+      const auto value = std::make_shared<arrow::TimestampScalar>(ticks, arrow_type);
+      auto decoded = DecodeBinaryRow(types, Encode(types, {value}), "test");
+      ASSERT_TRUE(decoded.ok()) << decoded.status();
+      EXPECT_TRUE((*decoded)[0]->Equals(*value));
+    }
+  }
+}
+
 TEST(BinaryRowDecode, HostileBytes) {
   const auto expect_bad = [](const char* type, const char* hex) {
     auto result = DecodeBinaryRow({DataType::Parse(type).ValueOrDie()}, Bytes(hex), "the-file");

@@ -59,4 +59,9 @@ inline int64_t FloorDiv(int64_t value, int64_t divisor) {
   return value % divisor < 0 ? quotient - 1 : quotient;
 }
 
+inline int64_t FloorMod(int64_t value, int64_t divisor) {
+  const int64_t remainder = value % divisor;
+  return remainder < 0 ? remainder + divisor : remainder;
+}
+
 }  // namespace kelda::row_layout

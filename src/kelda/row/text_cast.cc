@@ -39,7 +39,7 @@ std::string ClockText(int64_t seconds) {
 }
 
 std::string TimeText(int64_t millis, int precision) {
-  if (millis < 0) millis = millis - row_layout::FloorDiv(millis, kMillisPerDay) * kMillisPerDay;
+  if (millis < 0) millis = row_layout::FloorMod(millis, kMillisPerDay);
   std::string text = ClockText(millis / 1000);
   if (precision == 0) return text;
   text += '.';
@@ -74,8 +74,8 @@ WallClock WallClockOf(const arrow::Scalar& value) {
   }
   const int64_t seconds = row_layout::FloorDiv(ticks, per_second);
   const int64_t days = row_layout::FloorDiv(seconds, kSecondsPerDay);
-  return {CivilFromDays(days), seconds - days * kSecondsPerDay,
-          (ticks - seconds * per_second) * (1000000000 / per_second)};
+  return {CivilFromDays(days), row_layout::FloorMod(seconds, kSecondsPerDay),
+          row_layout::FloorMod(ticks, per_second) * (1000000000 / per_second)};
 }
 
 std::string TimestampText(const WallClock& clock, int precision) {
