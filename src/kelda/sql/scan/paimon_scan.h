@@ -21,6 +21,10 @@ duckdb::TableFunction MakePaimonScan();
 duckdb::unique_ptr<duckdb::FunctionData> BindPaimonScan(TableContextPtr table,
                                                         std::optional<Snapshot> pinned);
 
+/// Virtual columns of a Paimon table, for TableCatalogEntry::GetVirtualColumns: only the empty one
+/// that count(*) reads. GetRowIdColumns must not name a rowid.
+duckdb::virtual_column_map_t PaimonVirtualColumns();
+
 /// What the catalog may want to add to the bind data: the entry that DuckDB shows and the optimizer
 /// asks for.
 void SetTableEntry(duckdb::FunctionData& bind_data, duckdb::TableCatalogEntry& entry);

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
+#include "duckdb/function/table_function.hpp"
+#include "duckdb/main/client_context.hpp"
+
+#include "kelda/metadata/table_context.h"
+#include "kelda/scan/plan.h"
+
+namespace kelda::sql {
+
+/// One file of a plan.
+struct PlannedFile {
+  const Split* split;
+  const DataFileMeta* file;
+};
+
+/// A plan and what was asked of it. Immutable, except for the bounds of files, which are decoded at
+/// first use; thread-safe.
+class PlannedScan {
+ public:
+  PlannedScan(TableContextPtr table, ScanPlan plan, PredicatePtr predicate, bool has_stats);
+
+  const ScanPlan& plan() const { return plan_; }
+  const std::vector<PlannedFile>& files() const { return files_; }
+  /// Superset filter of the plan, also for row groups; null: everything.
+  const PredicatePtr& predicate() const { return predicate_; }
+  /// Bounds of each file, by index in files(); empty if the plan was made without statistics.
+  const std::vector<std::shared_ptr<BoundsSource>>& Bounds() const;
+  /// Minimum, maximum and NULLs of a column in one file or (no index) in all; partition columns
+  /// exactly.
+  std::optional<ColumnBounds> BoundsOf(size_t column, std::optional<size_t> file) const;
+
+ private:
+  std::optional<ColumnBounds> FileBoundsOf(size_t column, size_t file) const;
+
+  TableContextPtr table_;
+  ScanPlan plan_;
+  PredicatePtr predicate_;
+  bool has_stats_;
+  std::vector<PlannedFile> files_;
+  mutable std::once_flag once_;
+  mutable std::vector<std::shared_ptr<BoundsSource>> bounds_;
+};
+using PlannedScanPtr = std::shared_ptr<const PlannedScan>;
+
+/// Bind data of `paimon_scan`: table, snapshot, the filters that the optimizer handed over, and the
+/// plan, made when somebody needs it. Thread-safe.
+class ScanData : public duckdb::TableFunctionData {
+ public:
+  ScanData(TableContextPtr table, std::optional<Snapshot> snapshot);
+
+  const TableContextPtr& table() const { return table_; }
+  const std::optional<Snapshot>& snapshot() const { return snapshot_; }
+  const duckdb::vector<duckdb::LogicalType>& types() const { return types_; }
+  const duckdb::vector<std::string>& names() const { return names_; }
+
+  /// Give `predicate`, which every row must pass, to the coming plan.
+  void AddPredicate(const PredicatePtr& predicate);
+  /// Plan with the predicates so far. Throws DuckDB exceptions.
+  PlannedScanPtr Plan(duckdb::ClientContext& context) const;
+  /// Plan with `extra` too; the same plan if `extra` says nothing new.
+  PlannedScanPtr PlanWith(duckdb::ClientContext& context, const PredicatePtr& extra) const;
+  /// The plan if there is one.
+  PlannedScanPtr planned() const;
+
+  duckdb::unique_ptr<duckdb::FunctionData> Copy() const override;
+  bool Equals(const duckdb::FunctionData& other) const override;
+  /// The snapshot is pinned: another execution must bind again.
+  bool SupportStatementCache() const override { return false; }
+
+  duckdb::optional_ptr<duckdb::TableCatalogEntry> entry;
+
+ private:
+  PlannedScanPtr MakePlan(duckdb::ClientContext& context, const PredicatePtr& predicate) const;
+  PredicatePtr predicate() const;
+
+  const TableContextPtr table_;
+  const std::optional<Snapshot> snapshot_;
+  duckdb::vector<duckdb::LogicalType> types_;
+  duckdb::vector<std::string> names_;
+  mutable std::mutex mutex_;
+  std::vector<PredicatePtr> predicates_;
+  std::set<std::string> predicate_texts_;
+  mutable PlannedScanPtr plan_;
+};
+
+/// Setting `kelda_disable_pruning`.
+bool PruningDisabled(duckdb::ClientContext& context);
+/// Setting `kelda_duckdb_parquet`.
+bool DuckdbParquetEnabled(duckdb::ClientContext& context);
+
+}  // namespace kelda::sql
