@@ -41,7 +41,7 @@ foreach(folder IN LISTS KELDA_CORE_FOLDERS)
   if(TARGET kelda_${folder})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/kelda/${folder}"
             DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/kelda"
-            FILES_MATCHING PATTERN "*.h" REGEX "(/|_)test[_.][^/]*$" EXCLUDE)
+            FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" REGEX "(/|_)test[_.][^/]*$" EXCLUDE)
   endif()
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/kelda")
