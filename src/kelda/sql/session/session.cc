@@ -8,11 +8,11 @@
 #include <system_error>
 #include <thread>
 
-#include "duckdb/common/error_data.hpp"
-#include "duckdb/main/config.hpp"
-#include "duckdb/main/pending_query_result.hpp"
-#include "duckdb/parser/parsed_data/attach_info.hpp"
-#include "duckdb/parser/statement/attach_statement.hpp"
+#include <duckdb/common/error_data.hpp>
+#include <duckdb/main/config.hpp>
+#include <duckdb/main/pending_query_result.hpp>
+#include <duckdb/parser/parsed_data/attach_info.hpp>
+#include <duckdb/parser/statement/attach_statement.hpp>
 
 #include "kelda/base/memory_budget.h"
 #include "kelda/base/status.h"

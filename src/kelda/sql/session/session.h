@@ -8,9 +8,9 @@
 
 #include <arrow/result.h>
 
-#include "duckdb/main/connection.hpp"
-#include "duckdb/main/database.hpp"
-#include "duckdb/main/query_result.hpp"
+#include <duckdb/main/connection.hpp>
+#include <duckdb/main/database.hpp>
+#include <duckdb/main/query_result.hpp>
 
 namespace kelda::sql {
 

@@ -3,13 +3,13 @@
 #include <string>
 #include <utility>
 
-#include "duckdb/catalog/catalog.hpp"
-#include "duckdb/catalog/catalog_entry.hpp"
-#include "duckdb/common/types/data_chunk.hpp"
-#include "duckdb/function/table_function.hpp"
-#include "duckdb/main/extension/extension_loader.hpp"
-#include "duckdb/parser/qualified_name.hpp"
-#include "duckdb/planner/binder.hpp"
+#include <duckdb/catalog/catalog.hpp>
+#include <duckdb/catalog/catalog_entry.hpp>
+#include <duckdb/common/types/data_chunk.hpp>
+#include <duckdb/function/table_function.hpp>
+#include <duckdb/main/extension/extension_loader.hpp>
+#include <duckdb/parser/qualified_name.hpp>
+#include <duckdb/planner/binder.hpp>
 
 namespace kelda::sql {
 namespace {

@@ -1,0 +1,130 @@
+#include "kelda/sql/catalog/create_table.h"
+
+#include <nlohmann/json.hpp>
+
+#include "duckdb/parser/constraints/not_null_constraint.hpp"
+#include "duckdb/parser/constraints/unique_constraint.hpp"
+#include "duckdb/parser/expression/cast_expression.hpp"
+#include "duckdb/parser/expression/columnref_expression.hpp"
+#include "duckdb/parser/expression/constant_expression.hpp"
+
+#include "kelda/sql/parser/create_table_contract.h"
+#include "kelda/sql/types/logical_type.h"
+
+namespace kelda::sql {
+
+namespace {
+
+std::optional<std::string> Tag(const duckdb::CreateInfo& info, std::string_view prefix,
+                               const std::string& name = "") {
+  auto it = info.tags.find(std::string(prefix) + name);
+  if (it == info.tags.end()) return std::nullopt;
+  return it->second;
+}
+
+arrow::Result<DataType> TypeOfText(const std::string& text) {
+  if (!text.empty() && text.front() == '{') {
+    auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) return Invalid("type '{}' is no JSON", text);
+    return DataType::FromJson(json);
+  }
+  return DataType::Parse(text);
+}
+
+arrow::Result<DataField> ToField(const duckdb::CreateTableInfo& info,
+                                 const duckdb::ColumnDefinition& column) {
+  DataField field;
+  field.name = column.Name();
+  if (column.Generated()) return Unsupported("generated column '{}'", field.name);
+  if (auto text = Tag(info, kColumnTypeTag, field.name)) {
+    ARROW_ASSIGN_OR_RAISE(field.type, TypeOfText(*text));
+  } else {
+    ARROW_ASSIGN_OR_RAISE(field.type, FromLogicalType(column.Type(), field.name));
+  }
+  if (auto comment = Tag(info, kColumnCommentTag, field.name)) {
+    field.description = *comment;
+  } else if (!column.Comment().IsNull()) {
+    field.description = column.Comment().ToString();
+  }
+  if (auto text = Tag(info, kColumnDefaultTag, field.name)) {
+    field.default_value = *text;
+  } else if (column.HasDefaultValue()) {
+    ARROW_ASSIGN_OR_RAISE(field.default_value, DefaultText(column.DefaultValue(), field.name));
+  }
+  return field;
+}
+
+arrow::Status ApplyConstraint(const duckdb::CreateTableInfo& info,
+                              const duckdb::Constraint& constraint, TableDefinition* definition) {
+  switch (constraint.type) {
+    case duckdb::ConstraintType::NOT_NULL: {
+      const auto& not_null = constraint.Cast<duckdb::NotNullConstraint>();
+      DataField& field = definition->fields[not_null.index.index];
+      field.type = field.type.WithNullable(false);
+      return arrow::Status::OK();
+    }
+    case duckdb::ConstraintType::UNIQUE: {
+      const auto& unique = constraint.Cast<duckdb::UniqueConstraint>();
+      if (!unique.IsPrimaryKey()) return Unsupported("UNIQUE constraints");
+      if (unique.HasIndex()) {
+        definition->primary_keys.push_back(info.columns.GetColumn(unique.GetIndex()).Name());
+      } else {
+        for (const auto& name : unique.GetColumnNames()) definition->primary_keys.push_back(name);
+      }
+      return arrow::Status::OK();
+    }
+    case duckdb::ConstraintType::CHECK:
+      return Unsupported("CHECK constraints ({})", constraint.ToString());
+    default:
+      return Unsupported("constraint {}", constraint.ToString());
+  }
+}
+
+}  // namespace
+
+arrow::Result<std::optional<std::string>> DefaultText(const duckdb::ParsedExpression& expression,
+                                                      std::string_view column) {
+  const duckdb::ParsedExpression* literal = &expression;
+  while (literal->GetExpressionClass() == duckdb::ExpressionClass::CAST) {
+    literal = literal->Cast<duckdb::CastExpression>().child.get();
+  }
+  if (literal->GetExpressionClass() != duckdb::ExpressionClass::CONSTANT) {
+    return Unsupported("DEFAULT {} of column '{}': Paimon stores literals only",
+                       expression.ToString(), column);
+  }
+  const duckdb::Value& value = literal->Cast<duckdb::ConstantExpression>().value;
+  if (value.IsNull()) return std::nullopt;
+  return value.ToString();
+}
+
+arrow::Result<TableDefinition> ToTableDefinition(const duckdb::CreateTableInfo& info) {
+  TableDefinition definition;
+  for (const auto& column : info.columns.Logical()) {
+    for (const DataField& other : definition.fields) {
+      if (other.name == column.Name()) return Invalid("column '{}' is there twice", other.name);
+    }
+    ARROW_ASSIGN_OR_RAISE(DataField field, ToField(info, column));
+    definition.fields.push_back(std::move(field));
+  }
+  for (const auto& constraint : info.constraints)
+    ARROW_RETURN_NOT_OK(ApplyConstraint(info, *constraint, &definition));
+  for (const auto& key : info.partition_keys) {
+    if (key->GetExpressionClass() != duckdb::ExpressionClass::COLUMN_REF) {
+      return Unsupported("PARTITIONED BY ({}): only columns, no transforms", key->ToString());
+    }
+    definition.partition_keys.push_back(key->Cast<duckdb::ColumnRefExpression>().GetColumnName());
+  }
+  for (const auto& [key, expression] : info.options) {
+    ARROW_ASSIGN_OR_RAISE(auto text, DefaultText(*expression, key));
+    if (!text) return Invalid("option '{}' is NULL", key);
+    definition.options[key] = *text;
+  }
+  if (auto comment = Tag(info, kCommentTag)) {
+    definition.comment = *comment;
+  } else if (!info.comment.IsNull()) {
+    definition.comment = info.comment.ToString();
+  }
+  return definition;
+}
+
+}  // namespace kelda::sql

@@ -1,0 +1,178 @@
+#include "kelda/sql/catalog/paimon_transaction.h"
+
+#include "duckdb/common/error_data.hpp"
+
+#include "kelda/base/log.h"
+#include "kelda/scan/plan.h"
+#include "kelda/sql/types/status_exception.h"
+#include "kelda/write/append_writer.h"
+
+namespace kelda::sql {
+
+namespace {
+
+Identifier WithoutSystemTable(Identifier id) {
+  id.system_table.clear();
+  return id;
+}
+
+}  // namespace
+
+PaimonTransaction::~PaimonTransaction() { Rollback(); }
+
+arrow::Result<PaimonTransaction::PinnedTable*> PaimonTransaction::Pin(const Identifier& id) {
+  const Identifier plain = WithoutSystemTable(id);
+  const std::string name = plain.FullName();
+  auto it = pinned_.find(name);
+  if (it == pinned_.end()) {
+    PinnedTable pinned;
+    ARROW_ASSIGN_OR_RAISE(pinned.table, catalog_.LoadTable(plain));
+    it = pinned_.emplace(name, std::move(pinned)).first;
+  }
+  return &it->second;
+}
+
+arrow::Result<TableContextPtr> PaimonTransaction::Table(const Identifier& id) {
+  std::lock_guard lock(mutex_);
+  ARROW_ASSIGN_OR_RAISE(PinnedTable * pinned, Pin(id));
+  return pinned->table;
+}
+
+arrow::Result<std::optional<Snapshot>> PaimonTransaction::SnapshotToRead(const Identifier& id) {
+  std::lock_guard lock(mutex_);
+  const std::string name = WithoutSystemTable(id).FullName();
+  if (write_ && write_->table->name == name) {
+    return Invalid(
+        "table {} was written by this transaction, which cannot read it before COMMIT: Paimon "
+        "shows rows by snapshot only",
+        name);
+  }
+  ARROW_ASSIGN_OR_RAISE(PinnedTable * pinned, Pin(id));
+  if (!pinned->snapshot_known) {
+    ARROW_ASSIGN_OR_RAISE(pinned->snapshot, pinned->table->snapshots->Latest());
+    pinned->snapshot_known = true;
+  }
+  return pinned->snapshot;
+}
+
+void PaimonTransaction::Unpin(const Identifier& id) {
+  std::lock_guard lock(mutex_);
+  pinned_.erase(WithoutSystemTable(id).FullName());
+}
+
+arrow::Status PaimonTransaction::StartWrite(
+    const TableContextPtr& table, const std::optional<Committer::OverwriteSpec>& overwrite) {
+  ARROW_RETURN_NOT_OK(table->CheckWritable());
+  std::lock_guard lock(mutex_);
+  if (!write_) {
+    write_ = PendingWrite{table, overwrite, {}};
+    return arrow::Status::OK();
+  }
+  if (write_->table->name != table->name) {
+    return Invalid(
+        "this transaction wrote table {} and cannot write {} too: Paimon commits one table at a "
+        "time. COMMIT first",
+        write_->table->name, table->name);
+  }
+  if (overwrite || write_->overwrite) {
+    return Unsupported(
+        "table {}: overwriting and other writes in one transaction. COMMIT between them",
+        table->name);
+  }
+  return arrow::Status::OK();
+}
+
+void PaimonTransaction::AddMessages(std::vector<CommitMessage> messages) {
+  std::lock_guard lock(mutex_);
+  auto& all = write_->messages;
+  all.insert(all.end(), std::make_move_iterator(messages.begin()),
+             std::make_move_iterator(messages.end()));
+}
+
+void PaimonTransaction::OwnCreatedTable(const Identifier& id) {
+  std::lock_guard lock(mutex_);
+  created_ = id;
+}
+
+arrow::Status PaimonTransaction::Commit() {
+  std::lock_guard lock(mutex_);
+  if (!write_) {
+    created_.reset();
+    return arrow::Status::OK();
+  }
+  PendingWrite write = std::move(*write_);
+  write_.reset();
+  auto commit = [&]() -> arrow::Status {
+    ARROW_ASSIGN_OR_RAISE(auto committer, Committer::Make(write.table));
+    Committable committable;
+    committable.messages = write.messages;
+    if (write.overwrite) return committer->Overwrite(*write.overwrite, committable).status();
+    return committer->Commit(committable).status();
+  };
+  auto status = commit();
+  if (status.ok()) {
+    created_.reset();
+    return status;
+  }
+  // With an unknown outcome the files may be part of the table.
+  if (CodeOf(status) == ErrorCode::kCommitUnknown) {
+    created_.reset();
+    return status;
+  }
+  DeleteFiles(*write.table, write.messages);
+  if (created_) {
+    IgnoreError(catalog_.DropTable(*created_, true),
+                "the statement has failed already; the error tells why");
+    created_.reset();
+  }
+  return status;
+}
+
+void PaimonTransaction::Rollback() {
+  std::lock_guard lock(mutex_);
+  if (write_) DeleteFiles(*write_->table, write_->messages);
+  write_.reset();
+  if (created_) {
+    auto dropped = catalog_.DropTable(*created_, true);
+    if (!dropped.ok())
+      KELDA_LOG(Warn, "table {} of a failed statement stays: {}", created_->FullName(),
+                dropped.message());
+  }
+  created_.reset();
+}
+
+duckdb::Transaction& PaimonTransactionManager::StartTransaction(duckdb::ClientContext& context) {
+  auto transaction = std::make_unique<PaimonTransaction>(*this, context, *catalog_);
+  std::lock_guard lock(mutex_);
+  PaimonTransaction* raw = transaction.get();
+  running_.emplace(raw, std::move(transaction));
+  return *raw;
+}
+
+duckdb::ErrorData PaimonTransactionManager::CommitTransaction(duckdb::ClientContext&,
+                                                              duckdb::Transaction& transaction) {
+  std::unique_ptr<PaimonTransaction> own;
+  {
+    std::lock_guard lock(mutex_);
+    auto node = running_.extract(&transaction);
+    if (!node.empty()) own = std::move(node.mapped());
+  }
+  if (own == nullptr) return duckdb::ErrorData();
+  // Outside the lock: a commit may wait for others for seconds.
+  auto status = own->Commit();
+  if (status.ok()) return duckdb::ErrorData();
+  try {
+    ThrowError(status);
+  } catch (const std::exception& e) {
+    return duckdb::ErrorData(e);
+  }
+}
+
+void PaimonTransactionManager::RollbackTransaction(duckdb::Transaction& transaction) {
+  std::unique_ptr<PaimonTransaction> own;
+  std::lock_guard lock(mutex_);
+  auto node = running_.extract(&transaction);
+  if (!node.empty()) node.mapped()->Rollback();
+}
+
+}  // namespace kelda::sql

@@ -1,0 +1,55 @@
+#include "kelda/sql/register.h"
+
+#include "duckdb/main/attached_database.hpp"
+#include "duckdb/main/config.hpp"
+#include "duckdb/main/database.hpp"
+#include "duckdb/parser/parsed_data/attach_info.hpp"
+#include "duckdb/storage/storage_extension.hpp"
+
+#include "kelda/options/validate.h"
+#include "kelda/sql/catalog/paimon_catalog.h"
+#include "kelda/sql/functions/options_function.h"
+#include "kelda/sql/scan/register_scan.h"
+#include "kelda/sql/types/status_exception.h"
+
+namespace kelda::sql {
+
+namespace {
+
+duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageExtensionInfo>,
+                                           duckdb::ClientContext&, duckdb::AttachedDatabase& db,
+                                           const std::string&, duckdb::AttachInfo& info,
+                                           duckdb::AttachOptions& options) {
+  std::map<std::string, std::string> catalog_options;
+  for (const auto& [key, value] : options.options) {
+    if (value.IsNull()) ThrowError(Invalid("ATTACH: option '{}' is NULL", key));
+    catalog_options[key] = value.ToString();
+  }
+  std::vector<std::string> warnings;
+  ThrowIfError(CheckCatalogOptions(catalog_options, &warnings));
+  if (!warnings.empty()) ThrowError(Invalid("ATTACH: {}", warnings[0]));
+  auto core =
+      ValueOrThrow(OpenFileSystemCatalog(info.path, std::move(catalog_options), Environment()));
+  return duckdb::make_uniq<PaimonCatalog>(db, std::move(core));
+}
+
+duckdb::unique_ptr<duckdb::TransactionManager> CreateTransactionManager(
+    duckdb::optional_ptr<duckdb::StorageExtensionInfo>, duckdb::AttachedDatabase& db,
+    duckdb::Catalog& catalog) {
+  return duckdb::make_uniq<PaimonTransactionManager>(db,
+                                                     catalog.Cast<PaimonCatalog>().shared_core());
+}
+
+}  // namespace
+
+void RegisterPaimon(duckdb::DatabaseInstance& database) {
+  auto extension = duckdb::make_shared_ptr<duckdb::StorageExtension>();
+  extension->attach = Attach;
+  extension->create_transaction_manager = CreateTransactionManager;
+  duckdb::StorageExtension::Register(duckdb::DBConfig::GetConfig(database), "paimon",
+                                     std::move(extension));
+  RegisterScanFunctions(database);
+  RegisterOptionsFunction(database);
+}
+
+}  // namespace kelda::sql

@@ -1,7 +1,0 @@
-#include "kelda/sql/register.h"
-
-namespace kelda::sql {
-
-void RegisterPaimon(duckdb::DatabaseInstance&) {}
-
-}  // namespace kelda::sql
