@@ -14,6 +14,7 @@
 
 #include "kelda/format/column_statistics.h"
 #include "kelda/format/parquet/dictionary_choice.h"
+#include "kelda/format/parquet/growing_pool.h"
 #include "kelda/format/parquet/leaf_levels.h"
 #include "kelda/format/parquet/parquet_options.h"
 #include "kelda/format/parquet/parquet_schema.h"
@@ -357,7 +358,7 @@ class ParquetWriter : public FormatWriter {
   }
 
   /// Counts what the library holds: pages, encoders, dictionaries. Outlives all of them.
-  arrow::ProxyMemoryPool pool_{arrow::default_memory_pool()};
+  GrowingPool pool_;
   FileIO& io_;
   const std::string path_;
   const std::vector<DataField> fields_;
