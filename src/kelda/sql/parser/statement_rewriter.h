@@ -32,7 +32,8 @@ struct Rewritten {
 };
 
 struct RewriteError {
-  size_t position;  ///< in the statement
+  size_t position;  ///< counts from the statement's first token; behind the last one for a wrong
+                    ///< hint there
   std::string message;
 };
 

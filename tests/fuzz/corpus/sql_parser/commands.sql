@@ -1,0 +1,1 @@
+alter table t set tblproperties ('a.b'='c'); alter table t unset tblproperties if exists ('a'); show create table default.t; show tables in db like 'x*'; use default; call sys.compact(table => 'db.t'); create database d comment 'x' with dbproperties ('a'='b'); drop database if exists d cascade

@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS db.t (id BIGINT NOT NULL COMMENT 'the id', `my name` STRING DEFAULT 'x', c CHAR(5)) USING paimon COMMENT 'hello' PARTITIONED BY (dt STRING COMMENT 'day') TBLPROPERTIES ('bucket' = '4', 'k' 'v', n = -1)

@@ -1,0 +1,1 @@
+create table t using paimon partitioned by (dt) options('a'='b') as select * from `x y` version as of 3

@@ -1,0 +1,1 @@
+explain (format json) prepare p(int) as insert overwrite t select ?

@@ -1,0 +1,1 @@
+select * from t /*+ OPTIONS('scan.snapshot-id'='1') */ x, default.u FOR SYSTEM_TIME AS OF TIMESTAMP '2024-01-01' as y(a,b) where x.a = $1

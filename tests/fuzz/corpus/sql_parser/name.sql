@@ -1,0 +1,1 @@
+t$options{"a":"b"}$overwrite{"partition":{"dt":"x","h":null},"dynamic":["m"],"staticColumnsLast":true}

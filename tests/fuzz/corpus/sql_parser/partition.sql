@@ -1,0 +1,1 @@
+INSERT INTO t /*+ OPTIONS('a'='b') */ PARTITION (dt=DATE '2024-01-01', n=NULL) (a) VALUES (1, DEFAULT), (2, f(3))

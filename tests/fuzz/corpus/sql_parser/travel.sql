@@ -1,0 +1,1 @@
+select * from t at (tag => 'v1') x join u at (version => 3) y on true join v timestamp as of now() - interval 1 day

@@ -1,0 +1,1 @@
+with c as (select 1) insert overwrite t partition (dt='2') by name select * from c
