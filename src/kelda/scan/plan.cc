@@ -256,10 +256,11 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
 arrow::Result<std::vector<ManifestEntry>> ReadLiveEntries(
     const TableContext& table, const Snapshot& snapshot,
     const std::function<arrow::Result<bool>(std::string_view)>& partition_filter,
-    CancellationToken token) {
+    CancellationToken token, bool value_stats) {
   ManifestReader reader = table.manifests();
   ARROW_ASSIGN_OR_RAISE(auto manifests, ReadDataManifests(reader, snapshot));
   ManifestReader::EntryOptions options;
+  options.value_stats = value_stats;
   options.partition_filter = partition_filter;
   std::vector<std::vector<ManifestEntry>> parts(manifests.size());
   ARROW_RETURN_NOT_OK(

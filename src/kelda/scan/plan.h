@@ -81,11 +81,11 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
 
 /// Live entries of a snapshot (base and delta lists, ADD minus DELETE), in manifest order,
 /// optionally limited to partitions accepted by `partition_filter`. Used by commit checks,
-/// overwrite and system tables.
+/// overwrite and system tables. Without `value_stats` the entries' value statistics stay empty.
 arrow::Result<std::vector<ManifestEntry>> ReadLiveEntries(
     const TableContext& table, const Snapshot& snapshot,
     const std::function<arrow::Result<bool>(std::string_view)>& partition_filter = nullptr,
-    CancellationToken token = {});
+    CancellationToken token = {}, bool value_stats = true);
 
 /// Bounds of columns of `table`'s schema in one file, with schema evolution by field id; columns
 /// whose type changed are unknown.
