@@ -127,6 +127,10 @@ TEST(DataTypeText, DepthIsLimited) {
   std::string suffixes = "INT";
   for (int i = 0; i < 100000; ++i) suffixes += " ARRAY";
   EXPECT_FALSE(DataType::Parse(suffixes).ok());
+  std::string both = nested(40);
+  for (int i = 0; i < 24; ++i) both += " ARRAY";
+  EXPECT_TRUE(DataType::Parse(both).ok());
+  EXPECT_FALSE(DataType::Parse(both + " ARRAY").ok());
 }
 
 TEST(DataTypeJson, RoundTrip) {

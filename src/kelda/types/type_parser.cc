@@ -1,4 +1,5 @@
 // Text form of types (spec 01 §2.2): a tokenizer and a recursive parser with a depth limit.
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -34,6 +35,26 @@ std::string UpperAscii(std::string_view text) {
   return upper;
 }
 
+int DepthOf(const DataType& type) {
+  int below = 0;
+  switch (type.root()) {
+    case TypeRoot::kArray:
+    case TypeRoot::kMultiset:
+    case TypeRoot::kVector:
+      below = DepthOf(type.element());
+      break;
+    case TypeRoot::kMap:
+      below = std::max(DepthOf(type.key()), DepthOf(type.value()));
+      break;
+    case TypeRoot::kRow:
+      for (const DataField& field : type.fields()) below = std::max(below, DepthOf(field.type));
+      break;
+    default:
+      break;
+  }
+  return below + 1;
+}
+
 class TypeParser {
  public:
   explicit TypeParser(std::string_view text) : text_(text) {}
@@ -42,6 +63,10 @@ class TypeParser {
     ARROW_RETURN_NOT_OK(Advance());
     ARROW_ASSIGN_OR_RAISE(DataType type, ParseType(1));
     if (token_.kind != TokenKind::kEnd) return Error("unexpected text after the type");
+    // Suffixes wrap what may be deep itself; the parser's own limits only bound that sum.
+    if (DepthOf(type) > DataType::kDepthMax) {
+      return Error(fmt::format("nested deeper than {}", DataType::kDepthMax));
+    }
     return type;
   }
 
