@@ -47,7 +47,7 @@ constexpr TestColumn kColumns[] = {
      "is cut in statistics ' || (k % 5) ELSE chr((97 + i // 100)::INT) || (k % 30) END"},
     {"flag", "BOOLEAN", "CASE k % 3 WHEN 0 THEN NULL ELSE k % 2 = 0 END"},
     {"day", "DATE", "CASE WHEN k % 13 = 0 THEN NULL ELSE DATE '2024-01-01' + (i // 20)::INT END"},
-    {"at", "TIMESTAMP(6)",
+    {"moment", "TIMESTAMP(6)",
      "CASE WHEN k % 31 = 0 THEN NULL ELSE TIMESTAMP '1969-12-31 12:00:00' + INTERVAL (i) MINUTE "
      "END"},
     {"millis", "TIMESTAMP(3)",
@@ -65,8 +65,8 @@ constexpr TestColumn kColumns[] = {
     {"inner_row", "ROW<a INT, b STRING>",
      "CASE WHEN k % 9 = 0 THEN NULL ELSE {'a': CASE WHEN k % 5 = 0 THEN NULL ELSE (i // 10)::INT "
      "END, 'b': 'b' || (k % 4)} END"},
-    {"part_text", "STRING", "CASE k % 5 WHEN 0 THEN NULL ELSE 'p' || (k % 5) END"},
-    {"part_day", "DATE", "CASE k % 3 WHEN 0 THEN NULL ELSE DATE '2024-02-28' + (k % 3)::INT END"},
+    {"part_text", "STRING", "CASE k % 3 WHEN 0 THEN NULL ELSE 'p' || (k % 3) END"},
+    {"part_day", "DATE", "CASE k % 2 WHEN 0 THEN NULL ELSE DATE '2024-02-28' + (k % 2)::INT END"},
 };
 
 class PruningProperty : public ::testing::TestWithParam<uint64_t> {
@@ -185,7 +185,7 @@ class PruningProperty : public ::testing::TestWithParam<uint64_t> {
         if (text == "name" || text == "part_text")
           return fmt::format("{} LIKE '{}%'", name,
                              text == "name" ? std::string(1, static_cast<char>('a' + Draw(14)))
-                                            : fmt::format("p{}", Draw(5)));
+                                            : fmt::format("p{}", Draw(3)));
         if (text == "flag") return Draw(2) == 0 ? "flag" : "NOT flag";
         [[fallthrough]];
       default:
@@ -217,14 +217,21 @@ TEST_P(PruningProperty, PrunedScanEqualsUnpruned) {
   const std::string whole = "SELECT * FROM {} ORDER BY ALL";
   ASSERT_EQ(Answer("SELECT * FROM model ORDER BY ALL"),
             Answer("SELECT * FROM " + scan + " ORDER BY ALL"));
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const std::string filter = Filter(2);
-    const char* outputs[] = {
-        "count(*)", "count(*), sum(hash(id, name, at))", "min(id), max(id), min(day), max(small)",
-        "count(*), bit_xor(hash(COLUMNS(*)))", "count(part_day), max(part_text)"};
+    const char* outputs[] = {"count(*)", "count(*), sum(hash(id, name, moment))",
+                             "min(id), max(id), min(day), max(small)",
+                             "count(*), bit_xor(hash(COLUMNS(*)))",
+                             "count(part_day), max(part_text)"};
     const std::string output = outputs[Draw(std::size(outputs))];
+    // Half the time the best rows only, which gives the scan a filter that tightens while it runs.
+    // Not of `real`, where 0.0 and -0.0 tie.
+    const char* top = Draw(2) == 0 ? kColumns[Draw(std::size(kColumns))].name : nullptr;
+    if (top != nullptr && std::string(top) == "real") top = "id";
     const auto query = [&](const std::string& source) {
-      return fmt::format("SELECT {} FROM {} WHERE {}", output, source, filter);
+      if (top == nullptr) return fmt::format("SELECT {} FROM {} WHERE {}", output, source, filter);
+      return fmt::format("SELECT {0} FROM {1} WHERE {2} ORDER BY {0} DESC NULLS LAST LIMIT 5", top,
+                         source, filter);
     };
     const std::string expected = Answer(query("model"));
     EXPECT_EQ(expected, Answer(query(scan))) << "DuckDB's reader: " << query(scan);
@@ -254,7 +261,7 @@ TEST_P(PruningProperty, JoinFiltersPrune) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, PruningProperty, ::testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Seeds, PruningProperty, ::testing::Values(1, 2));
 
 }  // namespace
 }  // namespace kelda::sql

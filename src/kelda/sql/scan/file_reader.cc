@@ -9,6 +9,7 @@
 
 #include "kelda/format/file_format.h"
 #include "kelda/read/file_read.h"
+#include "kelda/sql/scan/parquet_footer.h"
 #include "kelda/sql/types/arrow_to_chunk.h"
 #include "kelda/sql/types/logical_type.h"
 #include "kelda/sql/types/status_exception.h"
@@ -240,7 +241,7 @@ class PlannedFileReader : public duckdb::MultiFileReader {
       try {
         auto reader = MultiFileReader::CreateReader(context, state, info, index, bind_data);
         CheckRowCount(*reader, file);
-        if (Adopt(*reader, file)) return reader;
+        if (ParquetCodecsSupported(*reader) && Adopt(*reader, file)) return reader;
       } catch (const std::exception& exception) {
         Rethrow(exception, info.path);
       }
@@ -287,14 +288,24 @@ class PlannedFileReader : public duckdb::MultiFileReader {
     return true;
   }
 
-  static void CheckRowCount(BaseFileReader& reader, const PlannedFile& file) {
-    // Index 0 leaves the reader as it is.
-    const auto rows = reader.GetUnionData(0)->TryGetCardinalityEstimate();
-    if (!rows.IsValid() || static_cast<int64_t>(rows.GetIndex()) == file.file->row_count) {
-      return;
-    }
+  static void CheckRowCount(const BaseFileReader& reader, const PlannedFile& file) {
+    const int64_t rows = ParquetRowCount(reader);
+    if (rows == file.file->row_count) return;
     ThrowError(Corruption("data file '{}' has {} rows, its manifest says {}", reader.GetFileName(),
-                          rows.GetIndex(), file.file->row_count));
+                          rows, file.file->row_count));
+  }
+
+  /// A column whose name the file's schema does not know must have an id that it does not know
+  /// either: otherwise one of the names is damaged.
+  static void CheckUnknownColumn(const MultiFileColumnDefinition& column, const TableSchema& schema,
+                                 const std::string& path) {
+    const duckdb::Value& id = column.identifier;
+    if (id.IsNull() || id.type().id() != duckdb::LogicalTypeId::INTEGER) return;
+    for (const DataField& field : schema.fields) {
+      if (field.id != id.GetValue<int32_t>()) continue;
+      ThrowError(Corruption("data file '{}': column '{}' (id {}) has the name '{}' in the file",
+                            path, field.name, field.id, column.name));
+    }
   }
 
   /// Give the columns of an opened Parquet file the ids of the schema they were written with; false
@@ -305,6 +316,7 @@ class PlannedFileReader : public duckdb::MultiFileReader {
       schema = ValueOrThrow(scan_->table->schemas->Read(file.file->schema_id));
     for (auto& column : reader.columns) {
       const int index = schema->FieldIndex(column.name);
+      if (index < 0) CheckUnknownColumn(column, *schema, reader.GetFileName());
       column.identifier =
           duckdb::Value::INTEGER(index < 0 ? -1 : schema->fields[static_cast<size_t>(index)].id);
     }

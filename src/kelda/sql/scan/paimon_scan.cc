@@ -304,6 +304,7 @@ bool OnlyPartitionColumns(const PredicatePtr& predicate, const TableContext& tab
 void PushdownFilters(ClientContext& context, duckdb::LogicalGet& get, FunctionData* bind_data,
                      duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& filters) {
   auto& data = bind_data->Cast<ScanData>();
+  if (!filters.empty()) data.SetFiltered();
   if (PruningDisabled(context)) return;
   duckdb::vector<duckdb::unique_ptr<duckdb::Expression>> remaining;
   for (auto& filter : filters) {

@@ -222,6 +222,7 @@ duckdb::unique_ptr<duckdb::FunctionData> ScanData::Copy() const {
   copy->predicates_ = predicates_;
   copy->predicate_texts_ = predicate_texts_;
   copy->plan_ = plan_;
+  copy->filtered_ = filtered();
   return copy;
 }
 

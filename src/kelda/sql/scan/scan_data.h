@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,6 +65,10 @@ class ScanData : public duckdb::TableFunctionData {
 
   /// Give `predicate`, which every row must pass, to the coming plan.
   void AddPredicate(const PredicatePtr& predicate);
+  /// Whether the optimizer ever offered a filter: it may be gone from the plan, being part of the
+  /// scan, or always true.
+  bool filtered() const { return filtered_; }
+  void SetFiltered() { filtered_ = true; }
   /// Plan with the predicates so far. Throws DuckDB exceptions.
   PlannedScanPtr Plan(duckdb::ClientContext& context) const;
   /// Plan with `extra` too; the same plan if `extra` says nothing new.
@@ -90,6 +95,7 @@ class ScanData : public duckdb::TableFunctionData {
   std::vector<PredicatePtr> predicates_;
   std::set<std::string> predicate_texts_;
   mutable PlannedScanPtr plan_;
+  std::atomic<bool> filtered_ = false;
 };
 
 /// Setting `kelda_disable_pruning`.

@@ -17,7 +17,8 @@ void ThrowError(const arrow::Status& status) {
     case ErrorCode::kUnsupported: {
       // DuckDB puts "Not implemented Error: " before it.
       constexpr std::string_view kPrefix = "not implemented: ";
-      if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
+      if (const size_t at = text.find(kPrefix); at != std::string::npos)
+        text.erase(at, kPrefix.size());
       throw duckdb::NotImplementedException(text);
     }
     case ErrorCode::kCorruption:
