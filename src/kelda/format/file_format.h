@@ -46,7 +46,7 @@ class FormatWriter {
  public:
   virtual ~FormatWriter() = default;
   /// `batch` has exactly the columns given at creation (types of arrow_mapping.h). Values are not
-  /// checked again.
+  /// checked again. Its columns may be kept by reference until the next FlushRowGroup or Finish.
   virtual arrow::Status Write(const arrow::RecordBatch& batch) = 0;
   /// Bytes written so far plus an estimate of what is buffered; used for rolling.
   virtual int64_t EstimatedBytes() const = 0;

@@ -102,7 +102,7 @@ arrow::Status DescendList(const LeafPath& path, bool optional, int16_t repetitio
                           const arrow::ListArray& list, Entries* entries) {
   const bool any_null = list.null_count() > 0;
   Entries out;
-  out.Reserve(entries->size() + static_cast<size_t>(list.values()->length()));
+  out.Reserve(entries->size());
   for (size_t i = 0; i < entries->size(); ++i) {
     int16_t d = entries->definition[i];
     int16_t r = entries->repetition[i];

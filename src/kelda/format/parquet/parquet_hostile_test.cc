@@ -127,6 +127,21 @@ TEST(ParquetHostile, SizeDiffersFromTheManifest) {
   EXPECT_NE(status.message().find("/f.parquet"), std::string::npos);
 }
 
+TEST(ParquetHostile, ColumnNameDiffersFromTheSchema) {
+  std::vector<DataField> fields = {parquet_test::Field(3, "price", DataType(TypeRoot::kInt))};
+  auto io = MakeMemoryFileIO();
+  WriteFile(*io, "/f.parquet", fields, {RandomTable(1).Batch(fields, 10)});
+  ReadOptions options;
+  options.columns = {parquet_test::Field(3, "prize", DataType(TypeRoot::kInt))};
+  auto status = TryReadFile(*io, "/f.parquet", options).status();
+  EXPECT_TRUE(IsCorruption(status)) << status.ToString();
+  for (const char* part : {"/f.parquet", "'prize'", "'price'"})
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.ToString();
+  // Another column that the file does not have is NULL.
+  options.columns = {parquet_test::Field(4, "prize", DataType(TypeRoot::kInt))};
+  EXPECT_TRUE(TryReadFile(*io, "/f.parquet", options).ok());
+}
+
 TEST(ParquetHostile, MissingAndEmptyFiles) {
   auto io = MakeMemoryFileIO();
   ReadOptions options;

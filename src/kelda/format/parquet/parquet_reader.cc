@@ -28,6 +28,10 @@ constexpr int64_t kStreamBufferBytes = int64_t{1} << 20;
 /// Batches are cut shorter than asked for when rows are large.
 constexpr int64_t kBatchBytesMax = int64_t{64} << 20;
 
+/// A size from the footer for sums that must not overflow; the library checks it where bytes are
+/// read.
+int64_t BoundedSize(int64_t bytes) { return std::clamp<int64_t>(bytes, 0, int64_t{1} << 40); }
+
 /// The rows of one leaf that its page reader still delivers, and where it stands.
 struct LeafCursor {
   std::shared_ptr<parquet::internal::RecordReader> reader;
@@ -159,7 +163,7 @@ class ParquetReader : public FormatReader {
       if (!ranges.empty()) {
         int64_t bytes = 0;
         for (const auto& leaf : tree_.leaves) {
-          bytes += std::max<int64_t>(group->ColumnChunk(leaf.ordinal)->total_compressed_size(), 0);
+          bytes += BoundedSize(group->ColumnChunk(leaf.ordinal)->total_compressed_size());
         }
         for (const auto& range : ranges) kept_rows += range.length();
         statistics.bytes_planned += bytes;
@@ -212,8 +216,8 @@ class ParquetReader : public FormatReader {
       auto chunk = metadata->ColumnChunk(leaf.ordinal);
       ARROW_RETURN_NOT_OK(CheckChunk(*metadata, leaf, *chunk));
       ordinals.push_back(leaf.ordinal);
-      compressed += chunk->total_compressed_size();
-      uncompressed += chunk->total_uncompressed_size();
+      compressed += BoundedSize(chunk->total_compressed_size());
+      uncompressed += BoundedSize(chunk->total_uncompressed_size());
     }
     if (!ordinals.empty() && compressed <= kFetchMax) {
       file_->PreBuffer({group.index}, ordinals, arrow::io::default_io_context(),

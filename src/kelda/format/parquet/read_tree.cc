@@ -301,6 +301,18 @@ arrow::Result<std::shared_ptr<arrow::Array>> Assemble(const ReadNode& node,
   return values[0];
 }
 
+/// A column that the file lacks by name must be lacking by id too: otherwise one of the names is
+/// damaged. Files that Paimon did not write have no ids.
+arrow::Status CheckMissing(const DataField& field, const GroupNode& root) {
+  for (int i = 0; i < root.field_count(); ++i) {
+    if (root.field(i)->field_id() == field.id) {
+      return Corruption("column '{}' (id {}) has the name '{}' in the file", field.name, field.id,
+                        root.field(i)->name());
+    }
+  }
+  return arrow::Status::OK();
+}
+
 }  // namespace
 
 arrow::Result<ReadTree> MatchColumns(const std::vector<DataField>& wanted,
@@ -311,6 +323,7 @@ arrow::Result<ReadTree> MatchColumns(const std::vector<DataField>& wanted,
   for (const auto& field : wanted) {
     const int index = root.FieldIndex(field.name);
     if (index < 0) {
+      ARROW_RETURN_NOT_OK(CheckMissing(field, root));
       ReadNode missing;
       missing.kind = ReadNode::Kind::kMissing;
       missing.name = field.name;
