@@ -96,7 +96,8 @@ void Session::Attach(const SessionOptions& options) {
   if (used->HasError()) used->ThrowError();
 }
 
-duckdb::unique_ptr<duckdb::QueryResult> Session::Execute(const std::string& statement) {
+duckdb::unique_ptr<duckdb::QueryResult> Session::Execute(const std::string& statement,
+                                                         bool (*cancelled)()) {
   auto failed = [&](const std::exception& exception) {
     duckdb::ErrorData error(exception);
     error.AddErrorLocation(statement);
@@ -109,6 +110,8 @@ duckdb::unique_ptr<duckdb::QueryResult> Session::Execute(const std::string& stat
     for (auto& each : statements) {
       auto pending = connection_->PendingQuery(std::move(each),
                                                duckdb::QueryResultOutputType::ALLOW_STREAMING);
+      // The start of a query forgets earlier interrupts.
+      if (cancelled != nullptr && cancelled()) connection_->Interrupt();
       while (!pending->HasError()) {
         duckdb::PendingExecutionResult state = pending->ExecuteTask();
         if (duckdb::PendingQueryResult::IsResultReady(state)) break;

@@ -40,10 +40,13 @@ class Session {
 
   /// Start one statement and work until its first rows are there, or until it is done if it gives
   /// none. The result streams: the rest of the work happens in its Fetch. An error of any kind is
-  /// in the result. Empty text gives nullptr.
-  duckdb::unique_ptr<duckdb::QueryResult> Execute(const std::string& statement);
+  /// in the result. Empty text gives nullptr. `cancelled` may be asked whether an Interrupt came
+  /// before the statement could take notice.
+  duckdb::unique_ptr<duckdb::QueryResult> Execute(const std::string& statement,
+                                                  bool (*cancelled)() = nullptr);
 
-  /// Have the running statement end with an error. Thread-safe, and safe in a signal handler.
+  /// Have the running statement end with an error; no effect on later ones. Thread-safe, and safe
+  /// in a signal handler.
   void Interrupt() { connection_->Interrupt(); }
 
  private:
