@@ -51,12 +51,11 @@ arrow::Result<Deletes> CollectDeletes(const ManifestReader& reader, const Metas&
   for (const ManifestFileMeta& manifest : manifests) {
     if (manifest.num_deleted_files == 0) continue;
     ARROW_RETURN_NOT_OK(token.Check());
-    ARROW_RETURN_NOT_OK(
-        reader.ReadEntries(manifest.file_name, only_deletes, [&](ManifestEntry&& entry) {
-          deletes.identities.insert(entry.Identity());
-          deletes.partitions.insert(entry.partition);
-          return arrow::Status::OK();
-        }));
+    ARROW_RETURN_NOT_OK(reader.ReadEntries(manifest, only_deletes, [&](ManifestEntry&& entry) {
+      deletes.identities.insert(entry.Identity());
+      deletes.partitions.insert(entry.partition);
+      return arrow::Status::OK();
+    }));
   }
   return deletes;
 }
@@ -93,7 +92,7 @@ arrow::Result<std::optional<Metas>> TryFullCompaction(const TableContext& table,
 
   for (const auto& manifest : to_process) {
     ARROW_RETURN_NOT_OK(token.Check());
-    ARROW_ASSIGN_OR_RAISE(auto entries, reader.ReadEntries(manifest.file_name));
+    ARROW_ASSIGN_OR_RAISE(auto entries, reader.ReadEntries(manifest));
     std::vector<ManifestEntry> survivors;
     for (ManifestEntry& entry : entries) {
       if (entry.kind == EntryKind::kAdd && !deletes.identities.contains(entry.Identity())) {
@@ -121,7 +120,7 @@ arrow::Status MergeGroup(const ManifestReader& reader, Metas group, ManifestWrit
   EntryMerger merger;
   for (const auto& manifest : group) {
     ARROW_RETURN_NOT_OK(WithContext(
-        reader.ReadEntries(manifest.file_name, {},
+        reader.ReadEntries(manifest, {},
                            [&](ManifestEntry&& entry) { return merger.Add(std::move(entry)); }),
         "merging manifests"));
   }

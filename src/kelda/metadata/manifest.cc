@@ -165,10 +165,14 @@ arrow::Result<bool> AnyPartitionAccepted(const std::shared_ptr<arrow::Buffer>& b
 }  // namespace
 
 arrow::Status ManifestReader::ReadEntries(
-    const std::string& name, const EntryOptions& options,
+    const ManifestFileMeta& manifest, const EntryOptions& options,
     const std::function<arrow::Status(ManifestEntry&&)>& sink) const {
-  const std::string path = paths_.ManifestFile(name);
+  const std::string path = paths_.ManifestFile(manifest.file_name);
   ARROW_ASSIGN_OR_RAISE(auto bytes, ReadFile(path));
+  if (bytes->size() != manifest.file_size) {
+    return Corruption("corrupt manifest '{}': it has {} bytes, its list says {}", path,
+                      bytes->size(), manifest.file_size);
+  }
   PartitionAnswers answers(options.partition_filter);
   if (options.partition_filter) {
     ARROW_ASSIGN_OR_RAISE(bool any, AnyPartitionAccepted(bytes, path, &answers));
@@ -192,9 +196,9 @@ arrow::Status ManifestReader::ReadEntries(
 }
 
 arrow::Result<std::vector<ManifestEntry>> ManifestReader::ReadEntries(
-    const std::string& name) const {
+    const ManifestFileMeta& manifest) const {
   std::vector<ManifestEntry> entries;
-  ARROW_RETURN_NOT_OK(ReadEntries(name, EntryOptions(), [&](ManifestEntry&& entry) {
+  ARROW_RETURN_NOT_OK(ReadEntries(manifest, EntryOptions(), [&](ManifestEntry&& entry) {
     entries.push_back(std::move(entry));
     return arrow::Status::OK();
   }));

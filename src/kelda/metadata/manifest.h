@@ -115,9 +115,11 @@ class ManifestReader {
     bool value_stats = true;    ///< false: value_stats stays empty (saves memory)
     bool only_deletes = false;  ///< build DELETE entries only
   };
-  arrow::Status ReadEntries(const std::string& name, const EntryOptions& options,
+  /// The size in `manifest` is checked: a file cut at the end of a block would pass for a shorter
+  /// one.
+  arrow::Status ReadEntries(const ManifestFileMeta& manifest, const EntryOptions& options,
                             const std::function<arrow::Status(ManifestEntry&&)>& sink) const;
-  arrow::Result<std::vector<ManifestEntry>> ReadEntries(const std::string& name) const;
+  arrow::Result<std::vector<ManifestEntry>> ReadEntries(const ManifestFileMeta& manifest) const;
   arrow::Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const std::string& name) const;
 
  private:

@@ -40,11 +40,10 @@ arrow::Result<IdentitySet> CollectDeletes(const TableContext& table, const Manif
   only_deletes.only_deletes = true;
   ARROW_RETURN_NOT_OK(ParallelFor(
       *table.env.executor, static_cast<int64_t>(with_deletes.size()), token, [&](int64_t i) {
-        return reader.ReadEntries(with_deletes[i]->file_name, only_deletes,
-                                  [&, i](ManifestEntry&& entry) {
-                                    parts[i].insert(entry.Identity());
-                                    return token.Check();
-                                  });
+        return reader.ReadEntries(*with_deletes[i], only_deletes, [&, i](ManifestEntry&& entry) {
+          parts[i].insert(entry.Identity());
+          return token.Check();
+        });
       }));
   IdentitySet all;
   for (auto& part : parts) all.merge(part);
@@ -61,17 +60,17 @@ arrow::Status ForEachLiveEntry(const TableContext& table,
   ManifestReader reader = table.manifests();
   ARROW_ASSIGN_OR_RAISE(IdentitySet deletes,
                         CollectDeletes(table, reader, manifests, options, token));
-  return ParallelFor(
-      *table.env.executor, static_cast<int64_t>(manifests.size()), token, [&](int64_t i) {
-        return reader.ReadEntries(manifests[i].file_name, options,
-                                  [&, i](ManifestEntry&& entry) -> arrow::Status {
-                                    ARROW_RETURN_NOT_OK(token.Check());
-                                    if (entry.kind != EntryKind::kAdd) return arrow::Status::OK();
-                                    if (!deletes.empty() && deletes.contains(entry.Identity()))
-                                      return arrow::Status::OK();
-                                    return sink(i, std::move(entry));
-                                  });
-      });
+  return ParallelFor(*table.env.executor, static_cast<int64_t>(manifests.size()), token,
+                     [&](int64_t i) {
+                       return reader.ReadEntries(
+                           manifests[i], options, [&, i](ManifestEntry&& entry) -> arrow::Status {
+                             ARROW_RETURN_NOT_OK(token.Check());
+                             if (entry.kind != EntryKind::kAdd) return arrow::Status::OK();
+                             if (!deletes.empty() && deletes.contains(entry.Identity()))
+                               return arrow::Status::OK();
+                             return sink(i, std::move(entry));
+                           });
+                     });
 }
 
 arrow::Status RefuseUnreadableFile(const TableContext& table, const DataFileMeta& file) {

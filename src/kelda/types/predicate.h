@@ -71,6 +71,10 @@ class BoundsSource {
 /// bound is unknown; -0.0 and 0.0 are equal).
 bool MayMatch(const Predicate& predicate, const BoundsSource& bounds);
 
+/// Register Arrow's compute kernels beyond the few that are always there; once per process, 4 ms.
+/// Call before using them.
+arrow::Status InitializeComputeKernels();
+
 /// Row-wise evaluation with Arrow kernels: a boolean array (nulls where unknown) of
 /// batch.num_rows().
 arrow::Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const Predicate& predicate,

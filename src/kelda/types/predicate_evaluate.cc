@@ -13,11 +13,6 @@ namespace {
 namespace cp = arrow::compute;
 
 /// The kernels live in a library of their own and must be registered once per process.
-arrow::Status InitializeCompute() {
-  static const arrow::Status status = cp::Initialize();
-  return status;
-}
-
 std::string PathText(const std::vector<std::string>& path) {
   std::string text;
   for (const std::string& part : path) text += (text.empty() ? "" : ".") + part;
@@ -202,9 +197,14 @@ arrow::Result<arrow::Datum> EvaluateNode(const Predicate& predicate,
 
 arrow::Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const Predicate& predicate,
                                                              const arrow::RecordBatch& batch) {
-  ARROW_RETURN_NOT_OK(InitializeCompute());
+  ARROW_RETURN_NOT_OK(InitializeComputeKernels());
   ARROW_ASSIGN_OR_RAISE(arrow::Datum result, EvaluateNode(predicate, batch));
   return std::static_pointer_cast<arrow::BooleanArray>(result.make_array());
+}
+
+arrow::Status InitializeComputeKernels() {
+  static const arrow::Status status = cp::Initialize();
+  return status;
 }
 
 }  // namespace kelda

@@ -13,6 +13,7 @@
 #include "kelda/base/log.h"
 #include "kelda/row/binary_row.h"
 #include "kelda/types/arrow_mapping.h"
+#include "kelda/types/predicate.h"
 #include "kelda/write/partition_router.h"
 #include "kelda/write/rolling_file_writer.h"
 #include "kelda/write/value_check.h"
@@ -72,6 +73,7 @@ class ParallelAppendWriter : public AppendWriter {
     for (const DataField& field : table_->fields()) {
       std::shared_ptr<arrow::Scalar> value;
       if (field.default_value) {
+        ARROW_RETURN_NOT_OK(InitializeComputeKernels());
         ARROW_ASSIGN_OR_RAISE(value, DefaultValue(field));
       }
       defaults_.push_back(std::move(value));
