@@ -94,8 +94,11 @@ class FileSystemCatalog : public Catalog {
   }
 
   arrow::Result<bool> TableExists(const Identifier& id) override {
-    if (!CheckName("database", id.database).ok() || !CheckName("table", id.table).ok())
-      return false;
+    for (const auto& [what, name] :
+         {std::pair("database", &id.database), std::pair("table", &id.table),
+          std::pair("branch", &id.branch)}) {
+      if (!CheckName(what, *name).ok()) return false;
+    }
     return HasSchema(TablePaths(TablePath(id), id.branch).branch_root());
   }
 

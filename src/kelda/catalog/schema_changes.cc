@@ -23,11 +23,22 @@ arrow::Result<DataField*> FindColumn(TableSchema* schema, const std::string& nam
   return &schema->fields[index];
 }
 
+/// Columns that the value of option `key` lists.
+std::vector<std::string> ColumnsListedIn(std::string_view key, std::string_view value) {
+  static constexpr std::string_view kListing[] = {
+      "bucket-key",    "clustering.columns", "record-level.time-field",
+      "rowkind.field", "sequence.field",     "upsert-key"};
+  const bool lists =
+      std::find(std::begin(kListing), std::end(kListing), key) != std::end(kListing) ||
+      (key.starts_with("file-index.") && key.ends_with(".columns"));
+  return lists ? SplitColumnList(value) : std::vector<std::string>();
+}
+
 /// Options that name `column` make dropping or renaming it more than a change of the column list.
 arrow::Status RefuseIfNamedByOption(const TableSchema& schema, const std::string& column,
                                     std::string_view what) {
   for (const auto& [key, value] : schema.options) {
-    if (Contains(ColumnsNamedBy(key), column)) {
+    if (Contains(ColumnsNamedBy(key), column) || Contains(ColumnsListedIn(key, value), column)) {
       return Unsupported("{} column '{}', which option '{}' names; remove the option first", what,
                          column, key);
     }

@@ -2,16 +2,14 @@
 #include <set>
 
 #include "kelda/catalog/catalog.h"
+#include "kelda/catalog/schema_changes.h"
 #include "kelda/format/file_format.h"
 #include "kelda/options/validate.h"
 #include "kelda/row/partition_path.h"
 
 namespace kelda {
 
-namespace {
-
-/// Columns of a comma separated list, blanks trimmed.
-std::vector<std::string> SplitColumns(std::string_view list) {
+std::vector<std::string> SplitColumnList(std::string_view list) {
   std::vector<std::string> columns;
   for (std::string_view part : OptionSpec::Split(list)) {
     const size_t begin = part.find_first_not_of(' ');
@@ -20,6 +18,8 @@ std::vector<std::string> SplitColumns(std::string_view list) {
   }
   return columns;
 }
+
+namespace {
 
 arrow::Status CheckKeyColumns(const TableSchema& schema, const std::vector<std::string>& keys,
                               std::string_view what) {
@@ -84,7 +84,7 @@ arrow::Status CheckBuckets(const TableSchema& schema, const Options& options) {
                    bucket);
   }
   if (!bucket_key) return arrow::Status::OK();
-  const auto keys = SplitColumns(*bucket_key);
+  const auto keys = SplitColumnList(*bucket_key);
   ARROW_RETURN_NOT_OK(CheckKeyColumns(schema, keys, "bucket key"));
   for (const std::string& key : keys) {
     const auto& partition = schema.partition_keys;
@@ -106,6 +106,48 @@ arrow::Status CheckColumnOptions(const TableSchema& schema) {
         return Invalid("option '{}' names column '{}', which the table does not have", key, column);
       }
     }
+  }
+  return arrow::Status::OK();
+}
+
+/// Options that only a table with a primary key can have, or whose columns must exist, though they
+/// do nothing in an append table: Java would not open the table.
+arrow::Status CheckKeyOptions(const TableSchema& schema, const Options& options) {
+  ARROW_ASSIGN_OR_RAISE(auto sequence, options.Find(OptionKeys::kSequenceField));
+  if (sequence) {
+    ARROW_ASSIGN_OR_RAISE(auto engine, options.Get(OptionKeys::kMergeEngine));
+    if (engine == "first-row")
+      return Invalid("option 'sequence.field' does not go with 'merge-engine' = 'first-row'");
+    std::set<std::string> seen;
+    for (const std::string& column : SplitColumnList(*sequence)) {
+      if (schema.FieldIndex(column) < 0) {
+        return Invalid("option 'sequence.field' names column '{}', which the table does not have",
+                       column);
+      }
+      if (!seen.insert(column).second)
+        return Invalid("option 'sequence.field' names column '{}' twice", column);
+      const std::string function = "fields." + column + ".aggregate-function";
+      if (schema.options.contains(function))
+        return Invalid("option '{}': column '{}' is the 'sequence.field'", function, column);
+    }
+  }
+  ARROW_ASSIGN_OR_RAISE(bool overwrites, options.Get(OptionKeys::kStreamingReadOverwrite));
+  ARROW_ASSIGN_OR_RAISE(bool sequences, options.Get(OptionKeys::kTableReadSequenceNumberEnabled));
+  ARROW_ASSIGN_OR_RAISE(bool clusters, options.Get(OptionKeys::kPkClusteringOverride));
+  const std::pair<bool, const char*> key_only[] = {
+      {overwrites, "streaming-read-overwrite"},
+      {sequences, "table-read.sequence-number.enabled"},
+      {clusters, "pk-clustering-override"}};
+  for (const auto& [set, name] : key_only) {
+    if (set && schema.primary_keys.empty())
+      return Invalid("option '{}' = 'true' needs a table with a primary key", name);
+  }
+  ARROW_ASSIGN_OR_RAISE(auto time_field, options.Find(OptionKeys::kRecordLevelTimeField));
+  if (time_field && options.IsSet(OptionKeys::kRecordLevelExpireTime) &&
+      schema.FieldIndex(*time_field) < 0) {
+    return Invalid(
+        "option 'record-level.time-field' names column '{}', which the table does not have",
+        *time_field);
   }
   return arrow::Status::OK();
 }
@@ -138,6 +180,7 @@ arrow::Status ValidateSchema(const TableSchema& schema, std::vector<std::string>
   const Options options(schema.options);
   ARROW_RETURN_NOT_OK(CheckBuckets(schema, options));
   ARROW_RETURN_NOT_OK(CheckColumnOptions(schema));
+  ARROW_RETURN_NOT_OK(CheckKeyOptions(schema, options));
   ARROW_RETURN_NOT_OK(CheckTableOptions(schema.options, OptionUse::kCreate, warnings));
   ARROW_RETURN_NOT_OK(CheckDefaults(schema.fields));
   ARROW_ASSIGN_OR_RAISE(auto format_name, options.Get(OptionKeys::kFileFormat));
@@ -153,7 +196,7 @@ arrow::Status TakeKeysFromOption(const char* option, const char* clause, TableSc
   auto it = schema->options.find(option);
   if (it == schema->options.end()) return arrow::Status::OK();
   if (!keys->empty()) return Invalid("give {} or option '{}', not both", clause, option);
-  *keys = SplitColumns(it->second);
+  *keys = SplitColumnList(it->second);
   schema->options.erase(it);
   return arrow::Status::OK();
 }

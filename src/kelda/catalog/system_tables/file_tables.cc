@@ -22,6 +22,8 @@ struct Moment {
 
 arrow::Result<Moment> MomentOf(const TableContext& table) {
   Moment moment;
+  ARROW_ASSIGN_OR_RAISE(auto format, table.options.Get(OptionKeys::kManifestFormat));
+  if (format != "avro") return Unsupported("option 'manifest.format' = '{}'", format);
   ARROW_ASSIGN_OR_RAISE(moment.snapshot, ResolveSnapshot(table));
   ARROW_ASSIGN_OR_RAISE(moment.table,
                         ContextForSnapshot(std::make_shared<TableContext>(table), moment.snapshot));
@@ -31,12 +33,11 @@ arrow::Result<Moment> MomentOf(const TableContext& table) {
 arrow::Result<std::vector<ManifestEntry>> LiveEntries(const Moment& moment, bool value_stats,
                                                       const CancellationToken& token) {
   if (!moment.snapshot) return std::vector<ManifestEntry>();
-  ARROW_ASSIGN_OR_RAISE(
-      auto entries, ReadLiveEntries(*moment.table, *moment.snapshot, nullptr, token, value_stats));
-  // Rows that wait for their bucket (bucket = -2) are not part of the table yet.
-  std::erase_if(entries, [](const ManifestEntry& entry) { return entry.bucket < 0; });
-  return entries;
+  return ReadLiveEntries(*moment.table, *moment.snapshot, nullptr, token, value_stats);
 }
+
+/// Rows that wait for their bucket (bucket = -2) cannot be read from the table yet.
+bool IsPostponed(const ManifestEntry& entry) { return entry.bucket < 0; }
 
 /// Texts of one distinct partition.
 struct PartitionText {
@@ -211,6 +212,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadFileColumns(
   std::vector<FileItem> items;
   items.reserve(entries.size());
   for (const ManifestEntry& entry : entries) {
+    if (IsPostponed(entry)) continue;
     ARROW_ASSIGN_OR_RAISE(auto* partition, scope.partitions.Get(entry.partition));
     items.push_back({&scope, partition, &entry});
   }
@@ -275,12 +277,14 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadManifests(const TableCont
   if (moment.snapshot) {
     const Snapshot& snapshot = *moment.snapshot;
     const ManifestReader reader = moment.table->manifests();
-    ARROW_ASSIGN_OR_RAISE(
-        auto base, reader.ReadList(snapshot.base_manifest_list, snapshot.base_manifest_list_size));
-    ARROW_ASSIGN_OR_RAISE(auto delta, reader.ReadList(snapshot.delta_manifest_list,
-                                                      snapshot.delta_manifest_list_size));
-    for (auto* list : {&base, &delta}) {
-      for (ManifestFileMeta& manifest : *list) items.push_back({&types, std::move(manifest)});
+    std::vector<std::pair<std::string, std::optional<int64_t>>> lists = {
+        {snapshot.base_manifest_list, snapshot.base_manifest_list_size},
+        {snapshot.delta_manifest_list, snapshot.delta_manifest_list_size}};
+    if (snapshot.changelog_manifest_list)
+      lists.emplace_back(*snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size);
+    for (const auto& [name, size] : lists) {
+      ARROW_ASSIGN_OR_RAISE(auto manifests, reader.ReadList(name, size));
+      for (ManifestFileMeta& manifest : manifests) items.push_back({&types, std::move(manifest)});
     }
   }
   return BuildTable(ManifestColumns(), wanted, items, *table.env.executor, token);
@@ -305,6 +309,7 @@ arrow::Result<std::vector<Group>> GroupEntries(const std::vector<ManifestEntry>&
   std::vector<Group> groups;
   std::unordered_map<std::string, size_t> index;
   for (const ManifestEntry& entry : entries) {
+    if (!by_bucket && IsPostponed(entry)) continue;
     std::string key = entry.partition;
     if (by_bucket) key.append(reinterpret_cast<const char*>(&entry.bucket), sizeof(entry.bucket));
     auto [it, is_new] = index.emplace(std::move(key), groups.size());
@@ -376,6 +381,9 @@ const std::vector<Column<Group>>& BucketColumns() {
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadPartitions(const TableContext& table,
                                                                   const std::vector<int>& wanted,
                                                                   const CancellationToken& token) {
+  // The partitions of such a table are those of two branches together.
+  if (table.options.IsSet(OptionKeys::kScanFallbackBranch))
+    return Unsupported("option 'scan.fallback-branch'");
   return ReadGroups(table, PartitionColumns(), wanted, /*by_bucket=*/false, &PartitionText::spec,
                     token);
 }

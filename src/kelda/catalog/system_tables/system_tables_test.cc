@@ -261,6 +261,22 @@ TEST(SystemTables, BucketsTravelInTimeLikePartitions) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(buckets->column(i)->Equals(partitions->column(i)));
 }
 
+TEST(SystemTables, OptionsThatAreNotBuiltAreRefusedByName) {
+  const std::string name = "append.manifest_in_orc";
+  ASSERT_OK_AND_ASSIGN(auto table, LoadFrom(WarehouseOf(name), name));
+  for (const char* system_table :
+       {"files", "file_key_ranges", "manifests", "partitions", "buckets"}) {
+    EXPECT_THAT(ReadSystemTable(*table, system_table, {0}),
+                HasError(ErrorCode::kUnsupported, "manifest.format"));
+  }
+  for (const char* system_table : {"snapshots", "schemas", "options", "tags"})
+    EXPECT_OK(ReadSystemTable(*table, system_table, {0}));
+  ASSERT_OK_AND_ASSIGN(table, LoadFrom(WarehouseOf("append.empty"), "append.empty",
+                                       {{"scan.fallback-branch", "b"}}));
+  EXPECT_THAT(ReadSystemTable(*table, "partitions", {0}),
+              HasError(ErrorCode::kUnsupported, "scan.fallback-branch"));
+}
+
 TEST(SystemTables, CancelledReadsStop) {
   ASSERT_OK_AND_ASSIGN(auto table, LoadFrom(WarehouseOf("parts.special"), "parts.special"));
   CancellationToken token;
