@@ -1,5 +1,6 @@
 #include "kelda/sql/catalog/alter_table.h"
 
+#include "duckdb/common/string_util.hpp"
 #include "duckdb/parser/parsed_data/comment_on_column_info.hpp"
 
 #include "kelda/sql/catalog/create_table.h"
@@ -18,6 +19,40 @@ arrow::Result<std::string> ColumnName(const TableSchema& schema, const std::stri
   return found.value_or(wanted);
 }
 
+/// SQL could not tell a column from another whose name differs in case only.
+arrow::Status CheckNewName(const TableSchema& schema, const std::string& name,
+                           const std::string& replaced = "") {
+  for (const DataField& field : schema.fields) {
+    if (field.name == replaced || field.name == name ||
+        !duckdb::StringUtil::CIEquals(field.name, name)) {
+      continue;
+    }
+    return AlreadyExists("column '{}' exists, whose name differs from '{}' in case only",
+                         field.name, name);
+  }
+  return arrow::Status::OK();
+}
+
+std::string_view TextOf(duckdb::AlterTableType type) {
+  switch (type) {
+    case duckdb::AlterTableType::SET_PARTITIONED_BY:
+      return "changing the partition columns";
+    case duckdb::AlterTableType::SET_SORTED_BY:
+      return "SORTED BY";
+    case duckdb::AlterTableType::ADD_FIELD:
+      return "adding a field to a ROW column";
+    case duckdb::AlterTableType::REMOVE_FIELD:
+      return "dropping a field of a ROW column";
+    case duckdb::AlterTableType::RENAME_FIELD:
+      return "renaming a field of a ROW column";
+    case duckdb::AlterTableType::FOREIGN_KEY_CONSTRAINT:
+    case duckdb::AlterTableType::ADD_CONSTRAINT:
+      return "ALTER TABLE ... ADD CONSTRAINT";
+    default:
+      return "this form of ALTER TABLE";
+  }
+}
+
 bool HasColumn(const TableSchema& schema, const std::string& wanted) {
   auto name = ColumnName(schema, wanted);
   return name.ok() && schema.FieldIndex(*name) >= 0;
@@ -32,6 +67,7 @@ arrow::Result<std::vector<SchemaChange>> TableChanges(const duckdb::AlterTableIn
       if (add.if_column_not_exists && HasColumn(schema, add.new_column.Name())) return changes;
       AddColumn change;
       change.field.name = add.new_column.Name();
+      ARROW_RETURN_NOT_OK(CheckNewName(schema, change.field.name));
       ARROW_ASSIGN_OR_RAISE(change.field.type,
                             FromLogicalType(add.new_column.Type(), change.field.name));
       if (add.new_column.HasDefaultValue()) {
@@ -51,6 +87,7 @@ arrow::Result<std::vector<SchemaChange>> TableChanges(const duckdb::AlterTableIn
     case duckdb::AlterTableType::RENAME_COLUMN: {
       const auto& rename = info.Cast<duckdb::RenameColumnInfo>();
       ARROW_ASSIGN_OR_RAISE(auto name, ColumnName(schema, rename.old_name));
+      ARROW_RETURN_NOT_OK(CheckNewName(schema, rename.new_name, name));
       changes.emplace_back(RenameColumn{name, rename.new_name});
       return changes;
     }
@@ -97,10 +134,8 @@ arrow::Result<std::vector<SchemaChange>> TableChanges(const duckdb::AlterTableIn
       }
       return changes;
     }
-    case duckdb::AlterTableType::SET_PARTITIONED_BY:
-      return Unsupported("changing the partition columns of a table");
     default:
-      return Unsupported("{}", info.ToString());
+      return Unsupported("{}", TextOf(info.alter_table_type));
   }
 }
 
@@ -127,7 +162,7 @@ arrow::Result<std::vector<SchemaChange>> ToSchemaChanges(const duckdb::AlterInfo
       return changes;
     }
     default:
-      return Unsupported("{}", info.ToString());
+      return Unsupported("ALTER of anything but tables");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "duckdb/parser/expression/columnref_expression.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
 
+#include "kelda/sql/catalog/name_lookup.h"
 #include "kelda/sql/parser/create_table_contract.h"
 #include "kelda/sql/types/logical_type.h"
 
@@ -54,6 +55,15 @@ arrow::Result<DataField> ToField(const duckdb::CreateTableInfo& info,
   return field;
 }
 
+/// The column as the table spells it; names that are no columns are the core's to refuse.
+arrow::Result<std::string> ColumnName(const TableDefinition& definition,
+                                      const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const DataField& field : definition.fields) names.push_back(field.name);
+  ARROW_ASSIGN_OR_RAISE(auto found, FindName(names, wanted, "column"));
+  return found.value_or(wanted);
+}
+
 arrow::Status ApplyConstraint(const duckdb::CreateTableInfo& info,
                               const duckdb::Constraint& constraint, TableDefinition* definition) {
   switch (constraint.type) {
@@ -69,7 +79,10 @@ arrow::Status ApplyConstraint(const duckdb::CreateTableInfo& info,
       if (unique.HasIndex()) {
         definition->primary_keys.push_back(info.columns.GetColumn(unique.GetIndex()).Name());
       } else {
-        for (const auto& name : unique.GetColumnNames()) definition->primary_keys.push_back(name);
+        for (const auto& name : unique.GetColumnNames()) {
+          ARROW_ASSIGN_OR_RAISE(definition->primary_keys.emplace_back(),
+                                ColumnName(*definition, name));
+        }
       }
       return arrow::Status::OK();
     }
@@ -112,7 +125,9 @@ arrow::Result<TableDefinition> ToTableDefinition(const duckdb::CreateTableInfo& 
     if (key->GetExpressionClass() != duckdb::ExpressionClass::COLUMN_REF) {
       return Unsupported("PARTITIONED BY ({}): only columns, no transforms", key->ToString());
     }
-    definition.partition_keys.push_back(key->Cast<duckdb::ColumnRefExpression>().GetColumnName());
+    ARROW_ASSIGN_OR_RAISE(
+        definition.partition_keys.emplace_back(),
+        ColumnName(definition, key->Cast<duckdb::ColumnRefExpression>().GetColumnName()));
   }
   for (const auto& [key, expression] : info.options) {
     ARROW_ASSIGN_OR_RAISE(auto text, DefaultText(*expression, key));

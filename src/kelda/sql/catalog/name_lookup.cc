@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "duckdb/common/exception/catalog_exception.hpp"
 #include "duckdb/common/string_util.hpp"
 
 #include "kelda/base/status.h"
+#include "kelda/sql/types/status_exception.h"
 
 namespace kelda::sql {
 
@@ -24,6 +26,13 @@ arrow::Result<std::optional<std::string>> FindName(const std::vector<std::string
   }
   if (candidates.empty()) return std::nullopt;
   return candidates[0];
+}
+
+void ThrowIfNameError(const arrow::Status& status) {
+  const ErrorCode code = CodeOf(status);
+  if (code == ErrorCode::kNotFound || code == ErrorCode::kAlreadyExists)
+    throw duckdb::CatalogException(status.message());
+  ThrowIfError(status);
 }
 
 }  // namespace kelda::sql

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <arrow/result.h>
@@ -14,5 +15,9 @@ namespace kelda::sql {
 arrow::Result<std::optional<std::string>> FindName(const std::vector<std::string>& names,
                                                    const std::string& wanted,
                                                    std::string_view what);
+
+/// Throw errors about names, that something is missing or exists already, as DuckDB's catalog
+/// errors, and all others as ThrowIfError does.
+void ThrowIfNameError(const arrow::Status& status);
 
 }  // namespace kelda::sql

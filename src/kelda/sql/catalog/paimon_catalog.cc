@@ -9,8 +9,10 @@
 #include "duckdb/storage/database_size.hpp"
 #include "duckdb/transaction/transaction_context.hpp"
 
+#include "kelda/base/log.h"
 #include "kelda/sql/catalog/name_lookup.h"
 #include "kelda/sql/catalog/paimon_schema_entry.h"
+#include "kelda/sql/parser/create_table_contract.h"
 #include "kelda/sql/types/status_exception.h"
 
 namespace kelda::sql {
@@ -50,7 +52,26 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonCatalog::CreateSchema(
   if (info.on_conflict == duckdb::OnCreateConflict::REPLACE_ON_CONFLICT) {
     ThrowError(Unsupported("CREATE OR REPLACE DATABASE"));
   }
-  ThrowIfError(catalog_->CreateDatabase(info.schema, ignore));
+  if (info.tags.contains(std::string(kSchemaPropertyTag) + "location")) {
+    ThrowError(Unsupported(
+        "CREATE DATABASE {} with a location: a file system warehouse decides where databases lie",
+        info.schema));
+  }
+  // SQL does not tell cases apart, so a second spelling of a name would only cause trouble.
+  auto existing =
+      ValueOrThrow(FindName(ValueOrThrow(catalog_->ListDatabases()), info.schema, "database"));
+  if (existing && *existing != info.schema) {
+    if (ignore) return &SchemaEntry(*existing);
+    throw duckdb::CatalogException(fmt::format(
+        "database '{}' exists, whose name differs from '{}' in case only", *existing, info.schema));
+  }
+  ThrowIfNameError(catalog_->CreateDatabase(info.schema, ignore));
+  if (!existing && !info.tags.empty()) {
+    KELDA_LOG(Warn,
+              "database '{}': a file system warehouse keeps no comment and no properties of "
+              "databases; they are dropped",
+              info.schema);
+  }
   return &SchemaEntry(info.schema);
 }
 
@@ -59,7 +80,7 @@ void PaimonCatalog::DropSchema(duckdb::ClientContext& context, duckdb::DropInfo&
   const bool ignore = info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL;
   auto names = ValueOrThrow(catalog_->ListDatabases());
   auto found = ValueOrThrow(FindName(names, info.name, "database"));
-  ThrowIfError(catalog_->DropDatabase(found.value_or(info.name), ignore, info.cascade));
+  ThrowIfNameError(catalog_->DropDatabase(found.value_or(info.name), ignore, info.cascade));
 }
 
 duckdb::optional_ptr<duckdb::SchemaCatalogEntry> PaimonCatalog::LookupSchema(
@@ -89,7 +110,7 @@ duckdb::DatabaseSize PaimonCatalog::GetDatabaseSize(duckdb::ClientContext&) {
 
 duckdb::ErrorData PaimonCatalog::SupportsCreateTable(duckdb::BoundCreateTableInfo& info) {
   if (!info.Base().sort_keys.empty()) {
-    return duckdb::ErrorData(duckdb::ExceptionType::NOT_IMPLEMENTED, "not implemented: SORTED BY");
+    return duckdb::ErrorData(duckdb::ExceptionType::NOT_IMPLEMENTED, "SORTED BY of a Paimon table");
   }
   // Partition keys and options are what CREATE TABLE of Paimon is about.
   return duckdb::ErrorData();

@@ -1,8 +1,12 @@
 #include "kelda/sql/catalog/paimon_schema_entry.h"
 
+#include <set>
+
+#include "duckdb/catalog/catalog_search_path.hpp"
 #include "duckdb/catalog/entry_lookup_info.hpp"
 #include "duckdb/common/exception/catalog_exception.hpp"
 #include "duckdb/main/client_context.hpp"
+#include "duckdb/main/client_data.hpp"
 #include "duckdb/parser/parsed_data/alter_table_info.hpp"
 #include "duckdb/parser/parsed_data/create_schema_info.hpp"
 #include "duckdb/parser/parsed_data/create_view_info.hpp"
@@ -54,6 +58,25 @@ bool ChoosesSnapshot(const std::map<std::string, std::string>& options) {
       return true;
   }
   return false;
+}
+
+/// Spell the columns of PARTITION (...) as the table does; they must be its partition columns.
+void NamePartitionColumns(const TableContext& table, InsertTarget* insert) {
+  const auto& keys = table.schema->partition_keys;
+  std::set<std::string> seen;
+  auto resolve = [&](std::string* column) {
+    auto found = ValueOrThrow(FindName(keys, *column, "column"));
+    if (!found) {
+      ThrowError(Invalid("table {}: '{}' is not a partition column; they are: {}", table.name,
+                         *column,
+                         keys.empty() ? "none" : fmt::format("{}", fmt::join(keys, ", "))));
+    }
+    if (!seen.insert(*found).second)
+      ThrowError(Invalid("table {}: PARTITION names column '{}' twice", table.name, *found));
+    *column = *found;
+  };
+  for (auto& [column, value] : insert->static_partition) resolve(&column);
+  for (std::string& column : insert->dynamic_partition) resolve(&column);
 }
 
 [[noreturn]] void Refuse(std::string_view what) {
@@ -114,17 +137,25 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupTable(
   auto decoded = DecodeTableName(lookup.GetEntryName());
   if (!decoded) return nullptr;
   auto id = FindTable(decoded->name);
+  if (!id && IsDecoratedTableName(lookup.GetEntryName()) &&
+      duckdb::ClientData::Get(context).catalog_search_path->GetSetPaths().size() <= 1) {
+    // DuckDB's text would show the name with all that the front parser put behind it.
+    throw duckdb::CatalogException(lookup.GetErrorContext(),
+                                   fmt::format("table {}.{} does not exist", name, decoded->name));
+  }
   if (!id) return nullptr;
   std::map<std::string, std::string> options(decoded->options.begin(), decoded->options.end());
   if (auto at = lookup.GetAtClause()) options.insert(OptionOfAtClause(*at));
 
   PaimonCatalog& catalog = paimon_catalog();
-  TableContextPtr table = options.empty() ? ValueOrThrow(catalog.TransactionOf(context).Table(*id))
-                                          : ValueOrThrow(catalog.core().LoadTable(*id, options));
   PaimonTableEntry::Source source;
   source.id = *id;
-  source.insert = decoded->insert;
   source.travels = ChoosesSnapshot(options);
+  TableContextPtr table = LoadTable(context, *id, options, source.travels);
+  if (decoded->insert) {
+    source.insert = std::move(decoded->insert);
+    NamePartitionColumns(*table, &*source.insert);
+  }
   std::string key =
       lookup.GetEntryName() + "\n" + id->FullName() + "\n" + table->schema->ToJsonText();
   for (const auto& [option, value] : options) key += "\n" + option + "=" + value;
@@ -140,6 +171,9 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupTable(
   }
   source.table = table;
   if (!id->system_table.empty()) {
+    if (source.insert) {
+      ThrowError(Invalid("{} is a system table: INSERT is not possible", id->FullName()));
+    }
     return Remember(std::move(key), PaimonSystemTableEntry::Make(
                                         catalog, *this, lookup.GetEntryName(), *id, table));
   }
@@ -149,6 +183,18 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupTable(
   for (const std::string& warning : warnings) KELDA_LOG(Warn, "table {}: {}", table->name, warning);
   return Remember(std::move(key),
                   PaimonTableEntry::Make(catalog, *this, lookup.GetEntryName(), std::move(source)));
+}
+
+TableContextPtr PaimonSchemaEntry::LoadTable(duckdb::ClientContext& context, const Identifier& id,
+                                             const std::map<std::string, std::string>& options,
+                                             bool travels) {
+  auto& transaction = paimon_catalog().TransactionOf(context);
+  if (options.empty()) return ValueOrThrow(transaction.Table(id));
+  auto table = ValueOrThrow(paimon_catalog().core().LoadTable(id, options));
+  if (travels) return table;
+  auto pinned = ValueOrThrow(transaction.Table(id));
+  if (pinned->schema->id == table->schema->id) return table;
+  return ValueOrThrow(table->WithSchema(pinned->schema->id));
 }
 
 duckdb::TableCatalogEntry& PaimonSchemaEntry::TableEntry(duckdb::ClientContext& context,
@@ -182,36 +228,52 @@ void PaimonSchemaEntry::Scan(duckdb::CatalogType,
   ThrowError(Unsupported("listing tables without a connection"));
 }
 
+bool PaimonSchemaEntry::CreateNewTable(duckdb::ClientContext& context,
+                                       const duckdb::CreateTableInfo& info) {
+  PaimonCatalog::RequireAutocommit(context, "CREATE TABLE");
+  if (info.on_conflict == duckdb::OnCreateConflict::REPLACE_ON_CONFLICT) {
+    ThrowError(Unsupported("CREATE OR REPLACE TABLE {}", info.table));
+  }
+  const bool ignore = info.on_conflict == duckdb::OnCreateConflict::IGNORE_ON_CONFLICT;
+  const auto id = ValueOrThrow(Identifier::Parse(name, info.table));
+  const bool plain = id.branch == "main" && id.system_table.empty();
+  auto existing = plain ? FindTable(info.table) : std::nullopt;
+  if (existing) {
+    if (ignore) return false;
+    throw duckdb::CatalogException(
+        existing->table == id.table
+            ? fmt::format("table {} exists", id.FullName())
+            : fmt::format("table {} exists, whose name differs from '{}' in case only",
+                          existing->FullName(), id.table));
+  }
+  auto definition = ToTableDefinition(info);
+  if (!definition.ok())
+    ThrowError(WithContext(definition.status(), "table " + name + "." + info.table));
+  auto created = paimon_catalog().core().CreateTable(id, *definition, /*ignore_if_exists=*/false);
+  // Somebody else was faster.
+  if (ignore && CodeOf(created) == ErrorCode::kAlreadyExists) return false;
+  ThrowIfNameError(created);
+  return true;
+}
+
 duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::CreateTable(
     duckdb::CatalogTransaction transaction, duckdb::BoundCreateTableInfo& info) {
   auto& context = transaction.GetContext();
-  const auto& base = info.Base();
-  PaimonCatalog::RequireAutocommit(context, "CREATE TABLE");
-  if (base.on_conflict == duckdb::OnCreateConflict::REPLACE_ON_CONFLICT) {
-    ThrowError(Unsupported("CREATE OR REPLACE TABLE {}", base.table));
-  }
-  auto definition = ToTableDefinition(base);
-  if (!definition.ok())
-    ThrowError(WithContext(definition.status(), "table " + name + "." + base.table));
-  auto id = ValueOrThrow(Identifier::Parse(name, base.table));
-  const bool ignore = base.on_conflict == duckdb::OnCreateConflict::IGNORE_ON_CONFLICT;
-  std::vector<std::string> warnings;
-  ThrowIfError(paimon_catalog().core().CreateTable(id, *definition, ignore, &warnings));
-  for (const std::string& warning : warnings)
-    KELDA_LOG(Warn, "table {}: {}", id.FullName(), warning);
-  paimon_catalog().TransactionOf(context).Unpin(id);
-  return &TableEntry(context, base.table);
+  CreateNewTable(context, info.Base());
+  return &TableEntry(context, info.Base().table);
 }
 
 void PaimonSchemaEntry::DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& info) {
-  if (info.type != duckdb::CatalogType::TABLE_ENTRY) Refuse("DROP of anything but tables");
+  if (info.type != duckdb::CatalogType::TABLE_ENTRY) {
+    ThrowError(Invalid("{}.{} is a table: use DROP TABLE", name, info.name));
+  }
   PaimonCatalog::RequireAutocommit(context, "DROP TABLE");
   auto id = FindTable(info.name);
   if (!id) {
     if (info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL) return;
-    ThrowError(NotFound("table {}.{} does not exist", name, info.name));
+    throw duckdb::CatalogException(fmt::format("table {}.{} does not exist", name, info.name));
   }
-  ThrowIfError(paimon_catalog().core().DropTable(
+  ThrowIfNameError(paimon_catalog().core().DropTable(
       *id, info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL));
   paimon_catalog().TransactionOf(context).Unpin(*id);
 }
@@ -222,20 +284,26 @@ void PaimonSchemaEntry::Alter(duckdb::CatalogTransaction transaction, duckdb::Al
   auto id = FindTable(info.name);
   if (!id) {
     if (info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL) return;
-    ThrowError(NotFound("table {}.{} does not exist", name, info.name));
+    throw duckdb::CatalogException(fmt::format("table {}.{} does not exist", name, info.name));
   }
   auto& core = paimon_catalog().core();
   if (info.type == duckdb::AlterType::ALTER_TABLE &&
       info.Cast<duckdb::AlterTableInfo>().alter_table_type ==
           duckdb::AlterTableType::RENAME_TABLE) {
-    auto to =
-        ValueOrThrow(Identifier::Parse(name, info.Cast<duckdb::RenameTableInfo>().new_table_name));
-    ThrowIfError(core.RenameTable(*id, to));
+    const std::string& new_name = info.Cast<duckdb::RenameTableInfo>().new_table_name;
+    const auto to = ValueOrThrow(Identifier::Parse(name, new_name));
+    auto existing = FindTable(new_name);
+    if (existing && existing->table != to.table && existing->table != id->table) {
+      throw duckdb::CatalogException(
+          fmt::format("table {} exists, whose name differs from '{}' in case only",
+                      existing->FullName(), new_name));
+    }
+    ThrowIfNameError(core.RenameTable(*id, to));
   } else {
     auto table = ValueOrThrow(core.LoadTable(*id));
     auto changes = ToSchemaChanges(info, *table->schema);
-    if (!changes.ok()) ThrowError(WithContext(changes.status(), "table " + id->FullName()));
-    if (!changes->empty()) ThrowIfError(core.AlterTable(*id, *changes));
+    ThrowIfNameError(WithContext(changes.status(), "table " + id->FullName()));
+    if (!changes->empty()) ThrowIfNameError(core.AlterTable(*id, *changes));
   }
   paimon_catalog().TransactionOf(context).Unpin(*id);
 }

@@ -32,7 +32,10 @@ class PaimonSchemaEntry : public duckdb::SchemaCatalogEntry {
   void DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& info) override;
   void Alter(duckdb::CatalogTransaction transaction, duckdb::AlterInfo& info) override;
 
-  /// Entry of a table as it is now; used by CREATE TABLE AS.
+  /// Make the table of a CREATE TABLE; false if IF NOT EXISTS finds one of that name. Names that
+  /// differ in case only count as the same.
+  bool CreateNewTable(duckdb::ClientContext& context, const duckdb::CreateTableInfo& info);
+  /// Entry of a table as it is now.
   duckdb::TableCatalogEntry& TableEntry(duckdb::ClientContext& context, const std::string& name);
 
   duckdb::optional_ptr<duckdb::CatalogEntry> CreateIndex(duckdb::CatalogTransaction,
@@ -58,8 +61,12 @@ class PaimonSchemaEntry : public duckdb::SchemaCatalogEntry {
  private:
   duckdb::optional_ptr<duckdb::CatalogEntry> LookupTable(duckdb::ClientContext& context,
                                                          const duckdb::EntryLookupInfo& lookup);
-  /// `decorated_name` as SQL has it, without AT.
+  /// The table that SQL means by `object_name`, which may name a branch or a system table.
   std::optional<Identifier> FindTable(const std::string& object_name);
+  /// Newest schema of a table with dynamic options; the schema that the transaction has pinned
+  /// already, if it has.
+  TableContextPtr LoadTable(duckdb::ClientContext& context, const Identifier& id,
+                            const std::map<std::string, std::string>& options, bool travels);
   duckdb::optional_ptr<duckdb::CatalogEntry> Remember(
       std::string key, duckdb::unique_ptr<duckdb::CatalogEntry> entry);
 

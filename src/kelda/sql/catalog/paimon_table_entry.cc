@@ -65,14 +65,6 @@ void AddColumns(const std::vector<DataField>& fields, duckdb::CreateTableInfo* i
 std::vector<DataField> FieldsOf(const PaimonTableEntry::Source& source) {
   std::vector<DataField> fields = source.table->fields();
   if (!source.insert) return fields;
-  for (const auto& [column, value] : source.insert->static_partition) {
-    const auto& keys = source.table->schema->partition_keys;
-    if (std::find(keys.begin(), keys.end(), column) == keys.end()) {
-      ThrowError(Invalid("table {}: '{}' is not a partition column; they are: {}",
-                         source.table->name, column,
-                         keys.empty() ? "none" : fmt::format("{}", fmt::join(keys, ", "))));
-    }
-  }
   if (!source.insert->static_columns_last) return fields;
   std::vector<DataField> last;
   for (const auto& [column, value] : source.insert->static_partition) {
@@ -151,6 +143,10 @@ void PaimonTableEntry::BindUpdateConstraints(duckdb::Binder&, duckdb::LogicalGet
   ThrowError(Unsupported("UPDATE of table {}", source_.table->name));
 }
 
+duckdb::virtual_column_map_t PaimonTableEntry::GetVirtualColumns() const {
+  return PaimonVirtualColumns();
+}
+
 std::string PaimonTableEntry::ToSQL() const {
   const TableSchema& schema_version = *source_.table->schema;
   std::string sql = fmt::format("CREATE TABLE {}.{}.{} (\n", QuoteName(catalog.GetName()),
@@ -162,12 +158,14 @@ std::string PaimonTableEntry::ToSQL() const {
     if (field.description) sql += " COMMENT " + QuoteText(*field.description);
     separator = ",\n";
   }
-  sql += "\n)";
   auto names = [](const std::vector<std::string>& list) {
     std::string text;
     for (const std::string& name : list) text += (text.empty() ? "" : ", ") + QuoteName(name);
     return text;
   };
+  if (!schema_version.primary_keys.empty())
+    sql += separator + "  PRIMARY KEY (" + names(schema_version.primary_keys) + ") NOT ENFORCED";
+  sql += "\n)";
   if (!schema_version.partition_keys.empty())
     sql += "\nPARTITIONED BY (" + names(schema_version.partition_keys) + ")";
   if (schema_version.comment && !schema_version.comment->empty()) {
@@ -203,6 +201,10 @@ duckdb::TableFunction PaimonSystemTableEntry::GetScanFunction(
     duckdb::ClientContext&, duckdb::unique_ptr<duckdb::FunctionData>& bind_data) {
   bind_data = BindSystemTableScan(table_, id_.system_table);
   return MakeSystemTableScan();
+}
+
+duckdb::virtual_column_map_t PaimonSystemTableEntry::GetVirtualColumns() const {
+  return PaimonVirtualColumns();
 }
 
 duckdb::TableStorageInfo PaimonSystemTableEntry::GetStorageInfo(duckdb::ClientContext&) {

@@ -42,6 +42,8 @@ class PaimonTableEntry : public duckdb::TableCatalogEntry {
   void BindUpdateConstraints(duckdb::Binder& binder, duckdb::LogicalGet& get,
                              duckdb::LogicalProjection& projection, duckdb::LogicalUpdate& update,
                              duckdb::ClientContext& context) override;
+  duckdb::virtual_column_map_t GetVirtualColumns() const override;
+  duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
   /// The statement that makes the table again, in Kelda's spelling.
   std::string ToSQL() const override;
 
@@ -66,6 +68,8 @@ class PaimonSystemTableEntry : public duckdb::TableCatalogEntry {
   duckdb::TableFunction GetScanFunction(
       duckdb::ClientContext& context, duckdb::unique_ptr<duckdb::FunctionData>& bind_data) override;
   duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext& context) override;
+  duckdb::virtual_column_map_t GetVirtualColumns() const override;
+  duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
 
  private:
   PaimonSystemTableEntry(duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema,

@@ -1,11 +1,12 @@
 #include "kelda/sql/catalog/paimon_transaction.h"
 
+#include <algorithm>
+
 #include "duckdb/common/error_data.hpp"
 
 #include "kelda/base/log.h"
 #include "kelda/scan/plan.h"
 #include "kelda/sql/types/status_exception.h"
-#include "kelda/write/append_writer.h"
 
 namespace kelda::sql {
 
@@ -82,11 +83,26 @@ arrow::Status PaimonTransaction::StartWrite(
   return arrow::Status::OK();
 }
 
-void PaimonTransaction::AddMessages(std::vector<CommitMessage> messages) {
+AppendWriter& PaimonTransaction::AddWriter(std::unique_ptr<AppendWriter> writer) {
+  std::lock_guard lock(mutex_);
+  return *writers_.emplace_back(std::move(writer));
+}
+
+arrow::Status PaimonTransaction::FinishWriter(AppendWriter& writer) {
+  std::unique_ptr<AppendWriter> own;
+  {
+    std::lock_guard lock(mutex_);
+    auto it = std::find_if(writers_.begin(), writers_.end(),
+                           [&](const auto& each) { return each.get() == &writer; });
+    own = std::move(*it);
+    writers_.erase(it);
+  }
+  ARROW_ASSIGN_OR_RAISE(auto messages, own->PrepareCommit());
   std::lock_guard lock(mutex_);
   auto& all = write_->messages;
   all.insert(all.end(), std::make_move_iterator(messages.begin()),
              std::make_move_iterator(messages.end()));
+  return arrow::Status::OK();
 }
 
 void PaimonTransaction::OwnCreatedTable(const Identifier& id) {
@@ -96,6 +112,7 @@ void PaimonTransaction::OwnCreatedTable(const Identifier& id) {
 
 arrow::Status PaimonTransaction::Commit() {
   std::lock_guard lock(mutex_);
+  writers_.clear();
   if (!write_) {
     created_.reset();
     return arrow::Status::OK();
@@ -130,6 +147,7 @@ arrow::Status PaimonTransaction::Commit() {
 
 void PaimonTransaction::Rollback() {
   std::lock_guard lock(mutex_);
+  writers_.clear();
   if (write_) DeleteFiles(*write_->table, write_->messages);
   write_.reset();
   if (created_) {
@@ -170,9 +188,13 @@ duckdb::ErrorData PaimonTransactionManager::CommitTransaction(duckdb::ClientCont
 
 void PaimonTransactionManager::RollbackTransaction(duckdb::Transaction& transaction) {
   std::unique_ptr<PaimonTransaction> own;
-  std::lock_guard lock(mutex_);
-  auto node = running_.extract(&transaction);
-  if (!node.empty()) node.mapped()->Rollback();
+  {
+    std::lock_guard lock(mutex_);
+    auto node = running_.extract(&transaction);
+    if (!node.empty()) own = std::move(node.mapped());
+  }
+  // Outside the lock: files may have to be removed.
+  if (own != nullptr) own->Rollback();
 }
 
 }  // namespace kelda::sql

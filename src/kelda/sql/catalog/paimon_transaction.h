@@ -12,6 +12,7 @@
 #include "kelda/catalog/catalog.h"
 #include "kelda/commit/committer.h"
 #include "kelda/metadata/commit_message.h"
+#include "kelda/write/append_writer.h"
 
 namespace kelda::sql {
 
@@ -41,7 +42,10 @@ class PaimonTransaction : public duckdb::Transaction {
   /// way, was written before.
   arrow::Status StartWrite(const TableContextPtr& table,
                            const std::optional<Committer::OverwriteSpec>& overwrite);
-  void AddMessages(std::vector<CommitMessage> messages);
+  /// Keep the writer of a statement, so that rollback removes its files, however long plans live.
+  AppendWriter& AddWriter(std::unique_ptr<AppendWriter> writer);
+  /// Finish the files of a writer; they are to be committed. The writer is gone afterwards.
+  arrow::Status FinishWriter(AppendWriter& writer);
   /// The statement under way made this table (CREATE TABLE AS): it is dropped again unless the
   /// transaction commits.
   void OwnCreatedTable(const Identifier& id);
@@ -62,6 +66,7 @@ class PaimonTransaction : public duckdb::Transaction {
   std::mutex mutex_;
   std::map<std::string, PinnedTable> pinned_;
   std::optional<PendingWrite> write_;
+  std::vector<std::unique_ptr<AppendWriter>> writers_;
   std::optional<Identifier> created_;
 };
 

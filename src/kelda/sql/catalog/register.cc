@@ -6,6 +6,7 @@
 #include "duckdb/parser/parsed_data/attach_info.hpp"
 #include "duckdb/storage/storage_extension.hpp"
 
+#include "kelda/io/file_io.h"
 #include "kelda/options/validate.h"
 #include "kelda/sql/catalog/paimon_catalog.h"
 #include "kelda/sql/functions/options_function.h"
@@ -15,6 +16,15 @@
 namespace kelda::sql {
 
 namespace {
+
+/// Opening a warehouse makes its folder; READ_ONLY must not.
+void RequireExistingFolder(std::string path) {
+  if (path.starts_with("file:")) path.erase(0, 5);
+  if (path.starts_with("//")) path.erase(0, 2);
+  if (path.empty() || path.find("://") != std::string::npos) return;
+  if (!ValueOrThrow(MakeLocalFileIO()->Exists(path)))
+    throw duckdb::IOException(fmt::format("warehouse '{}' does not exist", path));
+}
 
 duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageExtensionInfo>,
                                            duckdb::ClientContext&, duckdb::AttachedDatabase& db,
@@ -28,6 +38,7 @@ duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageE
   std::vector<std::string> warnings;
   ThrowIfError(CheckCatalogOptions(catalog_options, &warnings));
   if (!warnings.empty()) ThrowError(Invalid("ATTACH: {}", warnings[0]));
+  if (options.access_mode == duckdb::AccessMode::READ_ONLY) RequireExistingFolder(info.path);
   auto core =
       ValueOrThrow(OpenFileSystemCatalog(info.path, std::move(catalog_options), Environment()));
   return duckdb::make_uniq<PaimonCatalog>(db, std::move(core));

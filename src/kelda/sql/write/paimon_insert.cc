@@ -19,7 +19,7 @@ constexpr int64_t kBatchBytesMax = 64 << 20;
 struct InsertGlobalState : public duckdb::GlobalSinkState {
   TableContextPtr table;
   std::vector<int> column_of_field;
-  std::unique_ptr<AppendWriter> writer;
+  AppendWriter* writer = nullptr;  ///< the transaction's; null: nothing is to be written
   CancellationToken token;
   PaimonTransaction* transaction = nullptr;
   int64_t rows = 0;
@@ -82,16 +82,11 @@ duckdb::unique_ptr<duckdb::GlobalSinkState> PaimonInsert::GetGlobalSinkState(
   auto state = duckdb::make_uniq<InsertGlobalState>();
   PaimonTableEntry* entry = table_;
   if (entry == nullptr) {
-    auto& catalog = schema_->paimon_catalog();
-    const auto id = ValueOrThrow(Identifier::Parse(schema_->name, info_->Base().table));
-    const bool existed = ValueOrThrow(catalog.core().TableExists(id));
-    entry = &schema_->CreateTable(schema_->GetCatalogTransaction(context), *info_)
-                 ->Cast<PaimonTableEntry>();
-    if (!existed) catalog.TransactionOf(context).OwnCreatedTable(id);
-  }
-  if (entry->source().travels) {
-    ThrowError(
-        Invalid("table {}: rows cannot be written to an old snapshot", entry->table()->name));
+    const auto& table = info_->Base().table;
+    if (!schema_->CreateNewTable(context, info_->Base())) return state;
+    schema_->paimon_catalog().TransactionOf(context).OwnCreatedTable(
+        ValueOrThrow(Identifier::Parse(schema_->name, table)));
+    entry = &schema_->TableEntry(context, table).Cast<PaimonTableEntry>();
   }
   state->table = entry->table();
   state->column_of_field = entry->ColumnOfField();
@@ -101,7 +96,8 @@ duckdb::unique_ptr<duckdb::GlobalSinkState> PaimonInsert::GetGlobalSinkState(
   options.token = state->token;
   // One lane keeps the order of rows.
   if (keep_order_) options.parallelism = 1;
-  state->writer = ValueOrThrow(AppendWriter::Make(state->table, options));
+  state->writer =
+      &state->transaction->AddWriter(ValueOrThrow(AppendWriter::Make(state->table, options)));
   return state;
 }
 
@@ -119,6 +115,7 @@ duckdb::SinkResultType PaimonInsert::Sink(duckdb::ExecutionContext& context,
     global.token.Cancel();
     throw duckdb::InterruptException();
   }
+  if (global.writer == nullptr) return duckdb::SinkResultType::FINISHED;
   if (local.collected == nullptr)
     local.collected = ValueOrThrow(ChunkToArrow::Make(global.table->fields()));
   ThrowIfError(local.collected->Append(chunk, global.column_of_field));
@@ -138,8 +135,10 @@ duckdb::SinkFinalizeType PaimonInsert::Finalize(duckdb::Pipeline&, duckdb::Event
                                                 duckdb::ClientContext&,
                                                 duckdb::OperatorSinkFinalizeInput& input) const {
   auto& global = input.global_state.Cast<InsertGlobalState>();
+  if (global.writer == nullptr) return duckdb::SinkFinalizeType::READY;
   global.rows = global.writer->rows_written();
-  global.transaction->AddMessages(ValueOrThrow(global.writer->PrepareCommit()));
+  ThrowIfError(global.transaction->FinishWriter(*global.writer));
+  global.writer = nullptr;
   return duckdb::SinkFinalizeType::READY;
 }
 

@@ -1,3 +1,6 @@
+#include "duckdb/execution/operator/projection/physical_projection.hpp"
+#include "duckdb/planner/expression/bound_cast_expression.hpp"
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
 #include "duckdb/planner/operator/logical_create_table.hpp"
 #include "duckdb/planner/operator/logical_delete.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
@@ -5,7 +8,10 @@
 #include "duckdb/planner/operator/logical_merge_into.hpp"
 #include "duckdb/planner/operator/logical_update.hpp"
 
+#include "kelda/sql/catalog/create_table.h"
 #include "kelda/sql/catalog/paimon_catalog.h"
+#include "kelda/sql/scan/scan_data.h"
+#include "kelda/sql/types/logical_type.h"
 #include "kelda/sql/types/status_exception.h"
 #include "kelda/sql/write/paimon_insert.h"
 
@@ -20,8 +26,39 @@ bool KeepsOrder(duckdb::PhysicalOperator& plan) {
          duckdb::OrderPreservationType::FIXED_ORDER;
 }
 
+/// What has no equal in Paimon is stored in a wider type (HUGEINT in DECIMAL(38, 0), UUID in
+/// STRING): the rows have to be cast to it.
+duckdb::PhysicalOperator& CastToPaimonTypes(duckdb::ClientContext& context,
+                                            duckdb::PhysicalPlanGenerator& planner,
+                                            const duckdb::CreateTableInfo& info,
+                                            const std::string& database,
+                                            duckdb::PhysicalOperator& plan) {
+  auto definition = ToTableDefinition(info);
+  if (!definition.ok()) {
+    ThrowError(WithContext(definition.status(), fmt::format("table {}.{}", database, info.table)));
+  }
+  duckdb::vector<duckdb::LogicalType> types;
+  for (const DataField& field : definition->fields)
+    types.push_back(ValueOrThrow(ToLogicalType(field.type, field.name)));
+  if (types == plan.types) return plan;
+  duckdb::vector<duckdb::unique_ptr<duckdb::Expression>> casts;
+  for (size_t i = 0; i < types.size(); ++i) {
+    casts.push_back(duckdb::BoundCastExpression::AddCastToType(
+        context, duckdb::make_uniq<duckdb::BoundReferenceExpression>(plan.types[i], i), types[i]));
+  }
+  auto& projection = planner.Make<duckdb::PhysicalProjection>(std::move(types), std::move(casts),
+                                                              plan.estimated_cardinality);
+  projection.children.push_back(plan);
+  return projection;
+}
+
 PaimonTableEntry& WritableEntry(duckdb::TableCatalogEntry& table, std::string_view what) {
-  if (auto* entry = dynamic_cast<PaimonTableEntry*>(&table)) return *entry;
+  auto* entry = dynamic_cast<PaimonTableEntry*>(&table);
+  if (entry != nullptr && entry->source().travels) {
+    ThrowError(
+        Invalid("table {}: {} is not possible in an old snapshot", entry->table()->name, what));
+  }
+  if (entry != nullptr) return *entry;
   ThrowError(Invalid("{} is a system table: {} is not possible", table.name, what));
 }
 
@@ -50,10 +87,11 @@ duckdb::PhysicalOperator& PaimonCatalog::PlanCreateTableAs(duckdb::ClientContext
                                                            duckdb::PhysicalOperator& plan) {
   RequireAutocommit(context, "CREATE TABLE AS");
   auto& schema = op.schema.Cast<PaimonSchemaEntry>();
-  const bool keep_order = KeepsOrder(plan);
+  auto& source = CastToPaimonTypes(context, planner, op.info->Base(), schema.name, plan);
+  const bool keep_order = KeepsOrder(source);
   auto& insert = planner.Make<PaimonInsert>(op.types, schema, std::move(op.info),
                                             op.estimated_cardinality, keep_order);
-  insert.children.push_back(plan);
+  insert.children.push_back(source);
   return insert;
 }
 
@@ -63,11 +101,13 @@ duckdb::PhysicalOperator& PaimonCatalog::PlanDelete(duckdb::ClientContext&,
   auto& entry = WritableEntry(op.table, "DELETE");
   const std::string& name = entry.table()->name;
   if (op.return_chunk) ThrowError(Unsupported("DELETE ... RETURNING from table {}", name));
-  // All rows, nothing else: TRUNCATE arrives like this too.
+  // All rows, nothing else: TRUNCATE arrives like this too. The optimizer may have moved a filter
+  // into the scan and away from the plan, so the scan is asked.
   const auto& child = *op.children[0];
   const bool everything = child.type == duckdb::LogicalOperatorType::LOGICAL_GET &&
                           child.children.empty() &&
-                          child.Cast<duckdb::LogicalGet>().table_filters.filters.empty();
+                          child.Cast<duckdb::LogicalGet>().table_filters.filters.empty() &&
+                          !child.Cast<duckdb::LogicalGet>().bind_data->Cast<ScanData>().filtered();
   if (!everything) ThrowError(Unsupported("DELETE with a condition from table {}", name));
   ThrowIfError(entry.table()->CheckWritable());
   return planner.Make<PaimonTruncate>(op.types, entry);
