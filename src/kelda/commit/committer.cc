@@ -458,6 +458,10 @@ class FileStoreCommitter : public Committer {
       case PublishOutcome::kLost:
         return AttemptResult{AttemptOutcome::kRetry, 0};
       case PublishOutcome::kUnknown:
+        if (published.not_published) {
+          RemoveFiles(prepared.created_paths);
+          return Ambiguous(published.error);
+        }
         last_publish_error_ =
             published.error.ok() ? arrow::Status::IOError("no answer") : published.error;
         return AttemptResult{AttemptOutcome::kRetry, 0};

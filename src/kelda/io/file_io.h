@@ -32,6 +32,9 @@ enum class PublishOutcome {
 struct PublishResult {
   PublishOutcome outcome = PublishOutcome::kUnknown;
   arrow::Status error;  ///< why, when outcome is kUnknown
+  /// With kUnknown: this call certainly published nothing, it failed before it could (disk full, no
+  /// permission). Nothing of it can appear later.
+  bool not_published = false;
 };
 
 struct ByteRange {

@@ -251,10 +251,12 @@ class LocalFileIO : public FileIO {
 
   PublishResult PublishNew(const std::string& path, std::string_view bytes) override {
     auto exists = Exists(path);
-    if (!exists.ok()) return {PublishOutcome::kUnknown, exists.status()};
+    if (!exists.ok()) return {PublishOutcome::kUnknown, exists.status(), /*not_published=*/true};
     if (*exists) return {PublishOutcome::kLost, {}};
     auto temporary = WriteTemporary(path, bytes);
-    if (!temporary.ok()) return {PublishOutcome::kUnknown, temporary.status()};
+    if (!temporary.ok()) {
+      return {PublishOutcome::kUnknown, temporary.status(), /*not_published=*/true};
+    }
     auto moved = MoveExclusive(*temporary, path);
     if (moved.outcome != MoveOutcome::kMoved) unlink(temporary->c_str());
     if (moved.outcome == MoveOutcome::kTargetExists) return {PublishOutcome::kLost, {}};
