@@ -12,7 +12,6 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TimeZone;
@@ -35,7 +34,6 @@ import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.TableCommitImpl;
 import org.apache.paimon.table.sink.TableWriteImpl;
 import org.apache.paimon.table.source.ReadBuilder;
-import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataTypeJsonParser;
 import org.apache.paimon.types.DataTypes;
 
@@ -134,23 +132,20 @@ public final class Main {
     }
 
     private static Schema schema(JsonNode spec) {
+        // Ids of nested fields are given by the builder, as for every engine that creates tables.
         AtomicInteger ids = new AtomicInteger(-1);
-        List<DataField> fields = new ArrayList<>();
+        Schema.Builder schema = Schema.newBuilder();
         for (JsonNode f : spec.get("fields")) {
-            int id = ids.incrementAndGet();
-            fields.add(
-                    new DataField(
-                            id,
-                            f.get(0).asText(),
-                            DataTypeJsonParser.parseDataType(f.get(1), ids),
-                            f.hasNonNull(2) ? f.get(2).asText() : null,
-                            f.hasNonNull(3) ? f.get(3).asText() : null));
+            schema.column(
+                    f.get(0).asText(),
+                    DataTypeJsonParser.parseDataType(f.get(1), ids),
+                    f.hasNonNull(2) ? f.get(2).asText() : null,
+                    f.hasNonNull(3) ? f.get(3).asText() : null);
         }
         List<String> partition = new ArrayList<>();
         spec.withArray("partition").forEach(p -> partition.add(p.asText()));
-        Map<String, String> options = new HashMap<>();
-        spec.path("options").fields().forEachRemaining(o -> options.put(o.getKey(), o.getValue().asText()));
-        return new Schema(fields, partition, List.of(), options, spec.path("comment").asText(""));
+        spec.path("options").fields().forEachRemaining(o -> schema.option(o.getKey(), o.getValue().asText()));
+        return schema.partitionKeys(partition).build();
     }
 
     private static List<String> write(FileStoreTable table, Path rows, String user) throws Exception {
