@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <unistd.h>
 
 #include <memory>
@@ -82,8 +84,18 @@ int Run(ProgramOptions options) {
 }  // namespace
 }  // namespace kelda::cli
 
+/// A statement that writes thousands of partitions has a file open in each; many systems allow 1024
+/// unless asked.
+static void AllowManyOpenFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char** argv) {
   auto options = kelda::cli::ParseProgramOptions(argc, argv);
   if (int* code = std::get_if<int>(&options)) return *code;
+  AllowManyOpenFiles();
   return kelda::cli::Run(std::move(std::get<kelda::cli::ProgramOptions>(options)));
 }
