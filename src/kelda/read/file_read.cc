@@ -155,7 +155,10 @@ arrow::Result<std::unique_ptr<FormatReader>> OpenDataFile(const TableContext& ta
                                                           const DataFileMeta& file,
                                                           const TableReadOptions& options) {
   const std::string path = split.FilePath(file);
-  ARROW_ASSIGN_OR_RAISE(const FileFormat* format, FindFormat(FormatOfFileName(file.file_name)));
+  auto format = FindFormat(FormatOfFileName(file.file_name));
+  if (!format.ok()) {
+    return WithContext(format.status(), fmt::format("table {}, data file '{}'", table.name, path));
+  }
   TableSchemaPtr file_schema = table.schema;
   if (file.schema_id != table.schema->id) {
     ARROW_ASSIGN_OR_RAISE(file_schema, table.schemas->Read(file.schema_id));
@@ -186,7 +189,7 @@ arrow::Result<std::unique_ptr<FormatReader>> OpenDataFile(const TableContext& ta
     read.batch_rows = options.batch_rows;
     read.token = options.token;
     read.on_open = options.on_open;
-    ARROW_ASSIGN_OR_RAISE(inner, format->OpenReader(*table.env.io, path, file.file_size, read));
+    ARROW_ASSIGN_OR_RAISE(inner, (*format)->OpenReader(*table.env.io, path, file.file_size, read));
     if (inner->file_row_count() != file.row_count) {
       return Corruption("data file '{}' has {} rows, its manifest says {}", path,
                         inner->file_row_count(), file.row_count);
