@@ -105,7 +105,8 @@ def report(folder, name, scale, kelda, peers, goals, notes=""):
     ratios = {peer.name: round(peer.median / kelda.median, 3) for peer in peers}
     result = {"name": name, "machine": machine(), "scale": scale, "kelda": kelda.to_json(),
               "peers": [peer.to_json() for peer in peers], "ratio": ratios,
-              "goal": "; ".join(text for text, _ in goals), "goal_met": all(met for _, met in goals)}
+              "goal": "; ".join(text for text, _ in goals) or None,
+              "goal_met": all(met for _, met in goals) if goals else None}
     if notes:
         result["notes"] = notes
     os.makedirs(folder, exist_ok=True)
@@ -113,7 +114,8 @@ def report(folder, name, scale, kelda, peers, goals, notes=""):
         json.dump(result, file, indent=2)
         file.write("\n")
     print(f"\n{name} (scale {scale:g})")
-    print(f"  {'':24}{'median':>11}{'fastest':>11}{'slowest':>11}{'rows/s':>14}{'peak RSS':>12}{'output':>12}{'ratio':>8}")
+    print(f"  {'':24}{'median':>11}{'fastest':>11}{'slowest':>11}{'rows/s':>14}{'peak RSS':>12}{'output':>12}"
+          f"{'ratio':>8}")
     for side in [kelda, *peers]:
         ratio = f"{ratios[side.name]:.2f}" if side.name in ratios else ""
         rate = f"{side.rows / side.median:,.0f}" if side.rows else "-"
@@ -124,4 +126,3 @@ def report(folder, name, scale, kelda, peers, goals, notes=""):
         print(f"  goal {text}: {'met' if met else 'NOT met'}")
     if notes:
         print(f"  {notes}")
-    return result["goal_met"]

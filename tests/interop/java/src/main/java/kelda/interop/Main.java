@@ -49,8 +49,10 @@ public final class Main {
                     + "race WAREHOUSE db.table USER FIRST COUNT     one-row commits to a table (k INT, w STRING)\n"
                     + "bench-append WAREHOUSE db.table ROWS THREADS\n"
                     + "bench-plan-make WAREHOUSE db.table FILES PARTITIONS\n"
-                    + "bench-plan WAREHOUSE db.table COLUMN VALUE\n"
+                    + "bench-plan[-cached] WAREHOUSE db.table COLUMN VALUE\n"
                     + "serve                                        a JSON array of these words a line";
+
+    private static Catalog planCatalog;
 
     private Main() {}
 
@@ -89,7 +91,15 @@ public final class Main {
     }
 
     private static List<String> run(List<String> a) throws Exception {
-        Catalog catalog = catalog(a.get(1));
+        if (a.get(0).equals("bench-plan-cached")) {
+            // As users have it: one catalog for all plans, with its caches.
+            if (planCatalog == null) {
+                planCatalog = catalog(a.get(1), true);
+            }
+            Identifier id = Identifier.fromString(a.get(2));
+            return Bench.plan((FileStoreTable) planCatalog.getTable(id), a.get(3), a.get(4));
+        }
+        Catalog catalog = catalog(a.get(1), false);
         String[] name = a.get(2).split("\\.", 2);
         Identifier id = Identifier.create(name[0], name[1]);
         if (a.get(0).equals("create")) {
@@ -115,19 +125,19 @@ public final class Main {
                 return LiveFiles.of(table);
             case "snapshots":
                 return snapshots(table);
-            case "race":
-                return race(table, a.get(3), Integer.parseInt(a.get(4)), Integer.parseInt(a.get(5)));
             case "bench-plan":
                 return Bench.plan(table, a.get(3), a.get(4));
+            case "race":
+                return race(table, a.get(3), Integer.parseInt(a.get(4)), Integer.parseInt(a.get(5)));
             default:
                 throw new IllegalArgumentException("unknown command " + a + "\n" + USAGE);
         }
     }
 
-    private static Catalog catalog(String warehouse) {
+    private static Catalog catalog(String warehouse, boolean cached) {
         Options options = new Options();
         options.set("warehouse", Paths.get(warehouse).toAbsolutePath().toUri().toString());
-        options.set("cache-enabled", "false");
+        options.set("cache-enabled", Boolean.toString(cached));
         return CatalogFactory.createCatalog(CatalogContext.create(options));
     }
 
