@@ -9,6 +9,7 @@ written to build/bench/<name>.json. A benchmark whose peer is missing, or whose 
 """
 
 import argparse
+import fcntl
 import json
 import os
 import shutil
@@ -387,6 +388,12 @@ def main():
         parser.error("--runs must be 3 or more")
     if not os.path.exists(options.kelda):
         parser.error(f"{options.kelda} does not exist; run `make build`")
+    os.makedirs(RESULTS, exist_ok=True)
+    guard = open(os.path.join(RESULTS, ".lock"), "w", encoding="ascii")  # held until the process ends
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"error: another run holds {guard.name}; two at once would spoil each other's files and times")
     bench = Bench(options)
     failed = []
     for name in options.names or benchmarks:
