@@ -46,14 +46,14 @@ void TableReferenceRewriter::Run() {
   TokenEdits& edits = rewriter_.edits;
   auto hint = hints_.begin();
   for (size_t i = tokens_.first(); i < tokens_.last(); ++i) {
-    if (edits.Taken(i)) continue;
+    if (!tokens_.IsIdentifier(i) || edits.Taken(i)) continue;
     OptionList options;
     while (hint != hints_.end() && hint->first <= i) {
       if (hint->first == i) options.insert(options.end(), hint->second.begin(), hint->second.end());
       ++hint;
     }
-    std::optional<TimeTravel> travel;
-    if (tokens_.IsName(i)) travel = MatchTimeTravel(i + 1);
+    std::optional<TimeTravel> travel = MatchTimeTravel(i + 1);
+    if (travel && !tokens_.IsName(i)) travel.reset();
     if (travel || !options.empty()) {
       RewriteTable(i, std::move(options), travel);
       if (edits.Taken(i)) continue;
