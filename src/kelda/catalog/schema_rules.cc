@@ -110,9 +110,9 @@ arrow::Status CheckColumnOptions(const TableSchema& schema) {
   return arrow::Status::OK();
 }
 
-/// Options that only a table with a primary key can have, or whose columns must exist, though they
-/// do nothing in an append table: Java would not open the table.
-arrow::Status CheckKeyOptions(const TableSchema& schema, const Options& options) {
+/// Options that do nothing in an append table but have rules all the same: where they are broken,
+/// Java does not open the table.
+arrow::Status CheckIdleOptions(const TableSchema& schema, const Options& options) {
   ARROW_ASSIGN_OR_RAISE(auto sequence, options.Find(OptionKeys::kSequenceField));
   if (sequence) {
     ARROW_ASSIGN_OR_RAISE(auto engine, options.Get(OptionKeys::kMergeEngine));
@@ -141,6 +141,11 @@ arrow::Status CheckKeyOptions(const TableSchema& schema, const Options& options)
   for (const auto& [set, name] : key_only) {
     if (set && schema.primary_keys.empty())
       return Invalid("option '{}' = 'true' needs a table with a primary key", name);
+  }
+  if (options.IsSet(OptionKeys::kVectorFileFormat)) {
+    ARROW_ASSIGN_OR_RAISE(bool evolves, options.Get(OptionKeys::kDataEvolutionEnabled));
+    if (!evolves)
+      return Invalid("option 'vector.file.format' needs option 'data-evolution.enabled' = 'true'");
   }
   ARROW_ASSIGN_OR_RAISE(auto time_field, options.Find(OptionKeys::kRecordLevelTimeField));
   if (time_field && options.IsSet(OptionKeys::kRecordLevelExpireTime) &&
@@ -180,7 +185,7 @@ arrow::Status ValidateSchema(const TableSchema& schema, std::vector<std::string>
   const Options options(schema.options);
   ARROW_RETURN_NOT_OK(CheckBuckets(schema, options));
   ARROW_RETURN_NOT_OK(CheckColumnOptions(schema));
-  ARROW_RETURN_NOT_OK(CheckKeyOptions(schema, options));
+  ARROW_RETURN_NOT_OK(CheckIdleOptions(schema, options));
   ARROW_RETURN_NOT_OK(CheckTableOptions(schema.options, OptionUse::kCreate, warnings));
   ARROW_RETURN_NOT_OK(CheckDefaults(schema.fields));
   ARROW_ASSIGN_OR_RAISE(auto format_name, options.Get(OptionKeys::kFileFormat));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -284,7 +285,7 @@ TEST(SchemaRules, DefaultsMustBeValuesOfTheColumn) {
     definition.fields[0].default_value = text;
     EXPECT_OK(Make(definition)) << text;
   }
-  for (const char* text : {"seven", "1.5", "", "99999999999"}) {
+  for (const char* text : {"seven", "1x", "", "99999999999"}) {
     definition.fields[0].default_value = text;
     auto schema = Make(definition);
     ASSERT_FALSE(schema.ok()) << text;
@@ -318,6 +319,47 @@ std::string ReadText(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+/// Whether `type` holds a ROW as a member of a ROW, at any depth. The golden tables were defined
+/// with ids in the order of their text, where such members are numbered in another order than by
+/// Java's CREATE TABLE.
+bool HasRowInRow(const DataType& type, bool inside = false) {
+  switch (type.root()) {
+    case TypeRoot::kRow:
+      return inside || std::any_of(type.fields().begin(), type.fields().end(),
+                                   [](const DataField& f) { return HasRowInRow(f.type, true); });
+    case TypeRoot::kArray:
+    case TypeRoot::kMultiset:
+      return HasRowInRow(type.element(), inside);
+    case TypeRoot::kMap:
+      return HasRowInRow(type.key(), inside) || HasRowInRow(type.value(), inside);
+    default:
+      return false;
+  }
+}
+
+TEST(SchemaRules, IdsAreThoseOfJavasCreateTable) {
+  const DataType number(TypeRoot::kInt);
+  TableDefinition definition;
+  definition.fields = {
+      Field("id", number),
+      Field("ro",
+            DataType::Row({Field("a", number),
+                           Field("b", DataType::Row({Field("c", number), Field("d", number)})),
+                           Field("e", number)})),
+      Field("z", number)};
+  ASSERT_OK_AND_ASSIGN(auto schema, MakeSchema(definition, 1796078329008));
+  std::string text = schema.ToJsonText();
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  EXPECT_EQ(text,
+            R"({"version":3,"id":0,"fields":[{"id":0,"name":"id","type":"INT"},)"
+            R"({"id":1,"name":"ro","type":{"type":"ROW","fields":[)"
+            R"({"id":2,"name":"a","type":"INT"},{"id":5,"name":"b","type":{"type":"ROW","fields":[)"
+            R"({"id":3,"name":"c","type":"INT"},{"id":4,"name":"d","type":"INT"}]}},)"
+            R"({"id":6,"name":"e","type":"INT"}]}},{"id":7,"name":"z","type":"INT"}],)"
+            R"("highestFieldId":7,"partitionKeys":[],"primaryKeys":[],"options":{},)"
+            R"("timeMillis":1796078329008})");
+}
+
 TEST(SchemaRules, SchemaFileOfAnEqualDefinitionIsJavas) {
   int compared = 0;
   for (const auto& database : fs::directory_iterator(KELDA_TEST_DATA "/golden/warehouse")) {
@@ -327,6 +369,10 @@ TEST(SchemaRules, SchemaFileOfAnEqualDefinitionIsJavas) {
       SCOPED_TRACE(path);
       const std::string text = ReadText(path);
       ASSERT_OK_AND_ASSIGN(auto java, TableSchema::FromJsonText(text, path));
+      if (std::any_of(java.fields.begin(), java.fields.end(),
+                      [](const DataField& f) { return HasRowInRow(f.type); })) {
+        continue;
+      }
       TableDefinition definition;
       definition.fields = java.fields;
       AssignFieldIds(&definition.fields, 1000);
@@ -471,9 +517,10 @@ TEST_F(SchemaChanges, CommentsAndDefaults) {
 }
 
 TEST_F(SchemaChanges, FixedOptionsStayOnceThereIsASnapshot) {
-  EXPECT_FALSE(Apply(SetOption{"partition.legacy-name", "false"}, true).ok());
-  EXPECT_OK(Apply(SetOption{"partition.legacy-name", "false"}, false));
-  EXPECT_OK(Apply(SetOption{"partition.legacy-name", "false"}, true));
+  EXPECT_FALSE(Apply(SetOption{"merge-engine", "aggregation"}, true).ok());
+  EXPECT_OK(Apply(SetOption{"merge-engine", "aggregation"}, false));
+  EXPECT_OK(Apply(SetOption{"merge-engine", "aggregation"}, true));
+  EXPECT_FALSE(Apply(RemoveOption{"merge-engine"}, true).ok());
   EXPECT_FALSE(Apply(SetOption{"path", "/x"}, false).ok());
   EXPECT_OK(Apply(SetOption{"target-file-size", "1 mb"}, true));
   EXPECT_OK(Apply(RemoveOption{"target-file-size"}, true));
