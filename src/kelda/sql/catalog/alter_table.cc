@@ -5,6 +5,8 @@
 
 #include "kelda/sql/catalog/create_table.h"
 #include "kelda/sql/catalog/name_lookup.h"
+#include "kelda/sql/parser/alter_table_contract.h"
+#include "kelda/sql/parser/create_table_contract.h"
 #include "kelda/sql/types/logical_type.h"
 
 namespace kelda::sql {
@@ -66,10 +68,22 @@ arrow::Result<std::vector<SchemaChange>> TableChanges(const duckdb::AlterTableIn
       const auto& add = info.Cast<duckdb::AddColumnInfo>();
       if (add.if_column_not_exists && HasColumn(schema, add.new_column.Name())) return changes;
       AddColumn change;
+      const auto* tagged = dynamic_cast<const TaggedAddColumnInfo*>(&add);
+      const auto tag = [&](std::string_view prefix) {
+        return tagged != nullptr ? tagged->Find(prefix) : nullptr;
+      };
       change.field.name = add.new_column.Name();
       ARROW_RETURN_NOT_OK(CheckNewName(schema, change.field.name));
-      ARROW_ASSIGN_OR_RAISE(change.field.type,
-                            FromLogicalType(add.new_column.Type(), change.field.name));
+      if (const std::string* type = tag(kColumnTypeTag)) {
+        ARROW_ASSIGN_OR_RAISE(change.field.type, TypeOfTag(*type));
+      } else {
+        ARROW_ASSIGN_OR_RAISE(change.field.type,
+                              FromLogicalType(add.new_column.Type(), change.field.name));
+      }
+      if (const std::string* comment = tag(kColumnCommentTag)) change.field.description = *comment;
+      if (const std::string* after = tag(kColumnAfterTag)) {
+        ARROW_ASSIGN_OR_RAISE(change.after, ColumnName(schema, *after));
+      }
       if (add.new_column.HasDefaultValue()) {
         ARROW_ASSIGN_OR_RAISE(change.field.default_value,
                               DefaultText(add.new_column.DefaultValue(), change.field.name));

@@ -23,22 +23,13 @@ std::optional<std::string> Tag(const duckdb::CreateInfo& info, std::string_view 
   return it->second;
 }
 
-arrow::Result<DataType> TypeOfText(const std::string& text) {
-  if (!text.empty() && text.front() == '{') {
-    auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (json.is_discarded()) return Invalid("type '{}' is no JSON", text);
-    return DataType::FromJson(json);
-  }
-  return DataType::Parse(text);
-}
-
 arrow::Result<DataField> ToField(const duckdb::CreateTableInfo& info,
                                  const duckdb::ColumnDefinition& column) {
   DataField field;
   field.name = column.Name();
   if (column.Generated()) return Unsupported("generated column '{}'", field.name);
   if (auto text = Tag(info, kColumnTypeTag, field.name)) {
-    ARROW_ASSIGN_OR_RAISE(field.type, TypeOfText(*text));
+    ARROW_ASSIGN_OR_RAISE(field.type, TypeOfTag(*text));
   } else {
     ARROW_ASSIGN_OR_RAISE(field.type, FromLogicalType(column.Type(), field.name));
   }
@@ -94,6 +85,15 @@ arrow::Status ApplyConstraint(const duckdb::CreateTableInfo& info,
 }
 
 }  // namespace
+
+arrow::Result<DataType> TypeOfTag(const std::string& text) {
+  if (!text.empty() && text.front() == '{') {
+    auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) return Invalid("type '{}' is no JSON", text);
+    return DataType::FromJson(json);
+  }
+  return DataType::Parse(text);
+}
 
 arrow::Result<std::optional<std::string>> DefaultText(const duckdb::ParsedExpression& expression,
                                                       std::string_view column) {

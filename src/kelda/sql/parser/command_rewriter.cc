@@ -1,4 +1,5 @@
 #include "kelda/sql/parser/create_table_contract.h"
+#include "kelda/sql/parser/paimon_type.h"
 #include "kelda/sql/parser/rewriters.h"
 
 namespace kelda::sql {
@@ -26,6 +27,7 @@ class CommandRewriter {
     edits_.Replace(head, tokens_.last(), std::move(text));
   }
   std::string RenderName(size_t begin, size_t end) const;
+  void AddColumn(size_t pos);
   void ShowTables(size_t head);
   void ShowDatabases(size_t head);
   void ShowOfTable(size_t head, size_t name, std::string_view columns,
@@ -90,10 +92,60 @@ void CommandRewriter::DropDatabase(size_t head) {
   QuoteDefault(end - 1);
 }
 
-/// SET and RESET of table options.
+std::string Lowercase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+  }
+  return text;
+}
+
+/// ADD [COLUMN] name type [COMMENT 'x'] [FIRST | AFTER other]: types keep what DuckDB would forget,
+/// such as the length of VARCHAR(10) (alter_table_contract.h).
+void CommandRewriter::AddColumn(size_t pos) {
+  if (tokens_.Is(pos, "column")) ++pos;
+  if (tokens_.Are(pos, "if", "not", "exists")) pos += 3;
+  if (!tokens_.IsIdentifier(pos)) return;
+  const std::string column = tokens_.Identifier(pos);
+  const size_t begin = pos + 1;
+  auto parsed = ParseType(tokens_, begin);
+  if (auto* error = std::get_if<RewriteError>(&parsed)) {
+    rewriter_.error = std::move(*error);
+    return;
+  }
+  auto* type = std::get_if<ParsedType>(&parsed);
+  if (type == nullptr) return;
+  const bool same = !type->duckdb && type->paimon && type->end == begin + 1 &&
+                    tokens_.Is(begin, Lowercase(*type->paimon));
+  if (type->paimon && !same)
+    rewriter_.tags.emplace_back(std::string(kColumnTypeTag) + column, std::move(*type->paimon));
+  if (type->duckdb) edits_.Replace(begin, type->end, std::move(*type->duckdb));
+  size_t end = type->end;
+  while (tokens_.Has(end)) {
+    const size_t clause = end;
+    if (tokens_.Is(end, "comment") && tokens_.IsKind(end + 1, TokenKind::kString)) {
+      auto comment = StringValue(tokens_.Text(end + 1));
+      if (!comment) return;
+      rewriter_.tags.emplace_back(std::string(kColumnCommentTag) + column, std::move(*comment));
+      end += 2;
+    } else if (tokens_.Is(end, "first")) {
+      rewriter_.tags.emplace_back(std::string(kColumnAfterTag) + column, "");
+      end += 1;
+    } else if (tokens_.Is(end, "after") && tokens_.IsIdentifier(end + 1)) {
+      rewriter_.tags.emplace_back(std::string(kColumnAfterTag) + column,
+                                  tokens_.Identifier(end + 1));
+      end += 2;
+    } else {
+      return;
+    }
+    edits_.Remove(clause, end);
+  }
+}
+
+/// SET and RESET of table options, ADD COLUMN.
 void CommandRewriter::AlterTable(size_t head) {
   size_t pos = head + (tokens_.Are(head + 2, "if", "exists") ? 4 : 2);
   pos = tokens_.EndOfQualifiedName(pos);
+  if (tokens_.Is(pos, "add")) return AddColumn(pos + 1);
   bool set = tokens_.Is(pos, "set");
   if (!set && !tokens_.IsAny(pos, "unset", "reset")) return;
   size_t list = pos + 1;

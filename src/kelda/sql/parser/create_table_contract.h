@@ -36,6 +36,9 @@ inline constexpr std::string_view kColumnTypeTag = "kelda.column-type.";
 inline constexpr std::string_view kColumnCommentTag = "kelda.column-comment.";
 inline constexpr std::string_view kColumnDefaultTag = "kelda.column-default.";
 inline constexpr std::string_view kCommentTag = "kelda.comment";
+/// ALTER TABLE ADD COLUMN only (alter_table_contract.h): the name of the column before the new one,
+/// empty for FIRST.
+inline constexpr std::string_view kColumnAfterTag = "kelda.column-after.";
 inline constexpr std::string_view kSchemaPropertyTag = "kelda.schema-property.";
 
 }  // namespace kelda::sql

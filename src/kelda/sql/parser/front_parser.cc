@@ -12,6 +12,7 @@
 #include <duckdb/parser/parsed_expression_iterator.hpp>
 #include <duckdb/parser/parser.hpp>
 #include <duckdb/parser/parser_extension.hpp>
+#include <duckdb/parser/statement/alter_statement.hpp>
 #include <duckdb/parser/statement/create_statement.hpp>
 #include <duckdb/parser/statement/delete_statement.hpp>
 #include <duckdb/parser/statement/explain_statement.hpp>
@@ -20,6 +21,7 @@
 #include <duckdb/parser/statement/select_statement.hpp>
 #include <duckdb/parser/statement/update_statement.hpp>
 
+#include "kelda/sql/parser/alter_table_contract.h"
 #include "kelda/sql/parser/create_table_contract.h"
 #include "kelda/sql/parser/statement_rewriter.h"
 
@@ -143,6 +145,18 @@ void ApplyTags(const Rewritten& rewritten, duckdb::CreateInfo& info) {
   }
 }
 
+/// alter_table_contract.h.
+void ApplyTags(const Rewritten& rewritten, duckdb::AlterStatement& statement) {
+  if (rewritten.tags.empty() || statement.info->type != duckdb::AlterType::ALTER_TABLE) return;
+  auto& info = statement.info->Cast<duckdb::AlterTableInfo>();
+  if (info.alter_table_type != duckdb::AlterTableType::ADD_COLUMN) return;
+  auto& add = info.Cast<duckdb::AddColumnInfo>();
+  auto tagged = duckdb::make_uniq<TaggedAddColumnInfo>(add, rewritten.tags);
+  if (const std::string* comment = tagged->Find(kColumnCommentTag))
+    tagged->new_column.SetComment(duckdb::Value(*comment));
+  statement.info = std::move(tagged);
+}
+
 /// DuckDB's parser on `text`; `to_query` maps positions of errors to the query that the user gave.
 template <typename ToQuery>
 Statements ParseText(const std::string& text, const duckdb::ParserOptions& options,
@@ -169,6 +183,8 @@ void ParseRewritten(const Rewritten& rewritten, const ScriptStatement& place,
   });
   for (auto& statement : statements) {
     if (duckdb::CreateInfo* info = FindCreateInfo(*statement)) ApplyTags(rewritten, *info);
+    if (statement->type == duckdb::StatementType::ALTER_STATEMENT)
+      ApplyTags(rewritten, statement->Cast<duckdb::AlterStatement>());
     try {
       LocationMapper(rewritten).Map(*statement);
     } catch (const std::exception&) {
