@@ -119,7 +119,6 @@ class KeldaFileReader : public BaseFileReader {
   duckdb::AsyncResult Scan(ClientContext& context, duckdb::GlobalTableFunctionState&,
                            duckdb::LocalTableFunctionState&, duckdb::DataChunk& chunk) override {
     if (context.interrupted) {
-      AwaitFirstError(context);
       scan_->token.Cancel();
       throw duckdb::InterruptException();
     }

@@ -172,7 +172,8 @@ void Scan(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::Dat
   try {
     global.function.function(context, inner, output);
   } catch (const std::exception& exception) {
-    global.scan->token.Cancel();
+    // Other threads stop when DuckDB has this error: stopped by the token, one of them could report
+    // its end first.
     RethrowNamingFile(exception, local.state.get());
   }
   input.async_result = std::move(inner.async_result);

@@ -1,12 +1,9 @@
 #include "kelda/sql/types/status_exception.h"
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "duckdb/common/exception.hpp"
 #include "duckdb/common/exception/transaction_exception.hpp"
-#include "duckdb/execution/executor.hpp"
 
 #include "kelda/base/status.h"
 
@@ -38,14 +35,6 @@ void ThrowError(const arrow::Status& status) {
   if (status.IsIOError()) throw duckdb::IOException(text);
   if (status.IsOutOfMemory()) throw duckdb::OutOfMemoryException(text);
   throw duckdb::InvalidInputException(text);
-}
-
-void AwaitFirstError(duckdb::ClientContext& context) {
-  constexpr int kRoundsMax = 20;
-  duckdb::Executor& executor = duckdb::Executor::Get(context);
-  for (int i = 0; i < kRoundsMax && !executor.HasError(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 }  // namespace kelda::sql

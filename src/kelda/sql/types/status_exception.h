@@ -5,21 +5,12 @@
 #include <arrow/result.h>
 #include <arrow/status.h>
 
-namespace duckdb {
-class ClientContext;
-}
-
 namespace kelda::sql {
 
 /// Throw `status`, an error, as the DuckDB exception of its kind: cancelled InterruptException, not
 /// implemented NotImplementedException, missing or damaged files IOException, no memory
 /// OutOfMemoryException, conflicts TransactionException, everything else InvalidInputException.
 [[noreturn]] void ThrowError(const arrow::Status& status);
-
-/// Before the work of a query is broken off because of its interrupt flag: a task that fails raises
-/// the flag for the others just before it reports why, and the first report becomes the error of
-/// the query. Waits a moment for it; a user's interrupt has none.
-void AwaitFirstError(duckdb::ClientContext& context);
 
 inline void ThrowIfError(const arrow::Status& status) {
   if (!status.ok()) ThrowError(status);

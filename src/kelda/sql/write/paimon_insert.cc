@@ -112,7 +112,6 @@ duckdb::SinkResultType PaimonInsert::Sink(duckdb::ExecutionContext& context,
   auto& global = input.global_state.Cast<InsertGlobalState>();
   auto& local = input.local_state.Cast<InsertLocalState>();
   if (context.client.interrupted) {
-    AwaitFirstError(context.client);
     global.token.Cancel();
     throw duckdb::InterruptException();
   }
