@@ -256,5 +256,36 @@ TEST(OverwriteTest, ReplacesScopeAndRecomputesOnRetry) {
   EXPECT_FALSE(committer->Overwrite(only_b, outside).ok());
 }
 
+/// A disk that is full when the snapshot file is to be written.
+class FullDiskPublisher : public SnapshotPublisher {
+ public:
+  PublishResult Publish(const Snapshot&) override {
+    return {PublishOutcome::kUnknown, arrow::Status::IOError("no space left"),
+            /*not_published=*/true};
+  }
+};
+
+TEST(CommitTest, SnapshotThatCannotBeWrittenLeavesNothing) {
+  auto io = MakeMemoryFileIO();
+  ASSERT_OK_AND_ASSIGN(auto table, OpenTestTable(io));
+  ASSERT_OK_AND_ASSIGN(auto message, NewFileMessage(*table, "a", "a1", 1));
+  ASSERT_OK_AND_ASSIGN(auto before, io->List(table->paths.ManifestDir()));
+  CommitterOptions options;
+  options.publisher = std::make_shared<FullDiskPublisher>();
+  ASSERT_OK_AND_ASSIGN(auto committer, Committer::Make(table, options));
+  Committable committable;
+  committable.messages.push_back(message);
+  const auto status = committer->Commit(committable).status();
+  EXPECT_TRUE(status.IsIOError()) << status.ToString();
+  EXPECT_NE(CodeOf(status), ErrorCode::kCommitUnknown);
+  ASSERT_OK_AND_ASSIGN(auto after, io->List(table->paths.ManifestDir()));
+  EXPECT_EQ(after.size(), before.size());
+  // The same message can be committed once there is room.
+  ASSERT_OK_AND_ASSIGN(committer, Committer::Make(table));
+  ASSERT_OK(committer->Commit(committable));
+  ASSERT_OK_AND_ASSIGN(auto files, CheckedLiveFiles(*table));
+  EXPECT_EQ(files, (std::multiset<std::string>{"a1"}));
+}
+
 }  // namespace
 }  // namespace kelda

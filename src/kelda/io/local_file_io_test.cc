@@ -129,7 +129,9 @@ TEST_F(LocalFileIoTest, FailedWriteRemovesTheFile) {
     EXPECT_EQ(out->Close().message(), status.message());
     out.reset();
     EXPECT_FALSE(io_->WriteReplacing(At("hint"), bytes).ok());
-    EXPECT_EQ(io_->PublishNew(At("snapshot-1"), bytes).outcome, PublishOutcome::kUnknown);
+    const auto publish = io_->PublishNew(At("snapshot-1"), bytes);
+    EXPECT_EQ(publish.outcome, PublishOutcome::kUnknown);
+    EXPECT_TRUE(publish.not_published);
   }
   ASSERT_OK_AND_ASSIGN(auto left, io_->List(directory_.path()));
   EXPECT_TRUE(left.empty());
@@ -167,6 +169,7 @@ TEST_F(LocalFileIoTest, PathWithoutPermission) {
     if (!denied(create)) _exit(1);
     if (!denied(open)) _exit(2);
     if (publish.outcome != PublishOutcome::kUnknown || !denied(publish.error)) _exit(3);
+    if (!publish.not_published) _exit(5);
     _exit(denied(io_->List(At("closed")).status()) ? 0 : 4);
   }
   int status = 0;
