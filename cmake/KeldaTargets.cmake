@@ -2,7 +2,7 @@
 
 # The folders of src/kelda, lowest floor first. The core is what libkelda.so holds; doors may use DuckDB.
 set(KELDA_CORE_FOLDERS
-    base types options row io format metadata index merge scan write read commit maintain catalog)
+    base types options row io avro format metadata index merge scan write read commit maintain catalog)
 set(KELDA_DOOR_FOLDERS sql capi server ingest)
 
 # One precompiled header, built once, reused by every library and test that does not say NO_PCH.

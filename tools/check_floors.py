@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLOORS = {
     "base": 0,
     "types": 1, "options": 1,
-    "row": 2, "io": 2,
+    "row": 2, "io": 2, "avro": 2,
     "format": 3, "metadata": 3,
     "index": 4, "merge": 4,
     "scan": 5, "write": 5, "read": 5,

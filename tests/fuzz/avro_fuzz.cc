@@ -6,9 +6,9 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/paimon_schemas.h"
-#include "kelda/metadata/avro/reader.h"
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/paimon_schemas.h"
+#include "kelda/avro/reader.h"
 
 // Avro container files: whatever the bytes, reading ends with valid batches or an error, in bounded
 // memory.

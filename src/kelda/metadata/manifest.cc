@@ -4,10 +4,10 @@
 
 #include <arrow/record_batch.h>
 
+#include "kelda/avro/paimon_schemas.h"
+#include "kelda/avro/reader.h"
+#include "kelda/avro/writer.h"
 #include "kelda/base/bytes.h"
-#include "kelda/metadata/avro/paimon_schemas.h"
-#include "kelda/metadata/avro/reader.h"
-#include "kelda/metadata/avro/writer.h"
 #include "kelda/metadata/manifest_codec.h"
 #include "kelda/row/binary_row.h"
 #include "kelda/types/predicate.h"
@@ -211,9 +211,6 @@ arrow::Result<std::vector<IndexManifestEntry>> ManifestReader::ReadIndexManifest
   ARROW_ASSIGN_OR_RAISE(auto bytes, ReadFile(path));
   avro::ReadOptions options;
   options.output = IndexManifestArrowSchema();
-  options.projection =
-      std::vector<std::string>{"_VERSION",    "_KIND",      "_PARTITION", "_BUCKET",
-                               "_INDEX_TYPE", "_FILE_NAME", "_FILE_SIZE", "_ROW_COUNT"};
   ARROW_ASSIGN_OR_RAISE(auto reader, avro::AvroFileReader::Open(std::move(bytes), path, options));
   std::vector<IndexManifestEntry> entries;
   while (true) {

@@ -5,9 +5,9 @@
 #include <arrow/array.h>
 #include <arrow/builder.h>
 
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/paimon_schemas.h"
-#include "kelda/metadata/avro/schema.h"
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/paimon_schemas.h"
+#include "kelda/avro/schema.h"
 
 namespace kelda {
 
@@ -354,6 +354,107 @@ arrow::Result<std::vector<ManifestFileMeta>> DecodeManifestList(const arrow::Rec
   return metas;
 }
 
+namespace {
+
+/// `_DELETIONS_VECTORS_RANGES`; absent in files older than deletion vectors.
+struct VectorRangesColumn {
+  std::shared_ptr<arrow::ListArray> list;
+  std::shared_ptr<arrow::StructArray> records;
+  std::shared_ptr<arrow::StringArray> data_file;
+  std::shared_ptr<arrow::Int32Array> offset, length;
+  std::shared_ptr<arrow::Int64Array> cardinality;
+
+  static arrow::Result<VectorRangesColumn> Make(std::shared_ptr<arrow::ListArray> list,
+                                                const std::string& source) {
+    VectorRangesColumn c;
+    c.list = std::move(list);
+    if (c.list == nullptr) return c;
+    c.records = std::dynamic_pointer_cast<arrow::StructArray>(c.list->values());
+    if (c.records == nullptr) {
+      return Corruption("corrupt index manifest '{}': vector ranges are not records", source);
+    }
+    ColumnFinder find(StructLookup(c.records), source);
+    c.data_file = find.Optional<arrow::StringArray>("f0");
+    c.offset = find.Optional<arrow::Int32Array>("f1");
+    c.length = find.Optional<arrow::Int32Array>("f2");
+    c.cardinality = find.Optional<arrow::Int64Array>("_CARDINALITY");
+    ARROW_RETURN_NOT_OK(find.status());
+    if (c.data_file == nullptr || c.offset == nullptr || c.length == nullptr) {
+      return Corruption("corrupt index manifest '{}': vector ranges lack a field", source);
+    }
+    return c;
+  }
+
+  arrow::Result<std::optional<std::vector<DeletionVectorRange>>> At(
+      int64_t row, const std::string& source) const {
+    if (list == nullptr || list->IsNull(row)) return std::nullopt;
+    std::vector<DeletionVectorRange> ranges;
+    for (int64_t i = list->value_offset(row); i < list->value_offset(row + 1); ++i) {
+      if (records->IsNull(i) || data_file->IsNull(i) || offset->IsNull(i) || length->IsNull(i)) {
+        return Corruption("corrupt index manifest '{}': an empty vector range", source);
+      }
+      DeletionVectorRange range;
+      range.data_file = std::string(data_file->GetView(i));
+      range.offset = offset->Value(i);
+      range.length = length->Value(i);
+      range.cardinality = ValueAt<int64_t>(cardinality, i);
+      if (range.offset < 0 || range.length < 0 || range.cardinality.value_or(0) < 0) {
+        return Corruption("corrupt index manifest '{}': vector of '{}' at {} with {} bytes", source,
+                          range.data_file, range.offset, range.length);
+      }
+      ranges.push_back(std::move(range));
+    }
+    return ranges;
+  }
+};
+
+/// `_GLOBAL_INDEX`.
+struct GlobalIndexColumn {
+  std::shared_ptr<arrow::StructArray> records;
+  std::shared_ptr<arrow::Int64Array> start, end;
+  std::shared_ptr<arrow::Int32Array> field_id, extra_values;
+  std::shared_ptr<arrow::ListArray> extra;
+  std::shared_ptr<arrow::BinaryArray> meta;
+
+  static arrow::Result<GlobalIndexColumn> Make(std::shared_ptr<arrow::StructArray> records,
+                                               const std::string& source) {
+    GlobalIndexColumn c;
+    c.records = std::move(records);
+    if (c.records == nullptr) return c;
+    ColumnFinder find(StructLookup(c.records), source);
+    c.start = find.Optional<arrow::Int64Array>("_ROW_RANGE_START");
+    c.end = find.Optional<arrow::Int64Array>("_ROW_RANGE_END");
+    c.field_id = find.Optional<arrow::Int32Array>("_INDEX_FIELD_ID");
+    c.extra = find.Optional<arrow::ListArray>("_EXTRA_FIELD_IDS");
+    c.meta = find.Optional<arrow::BinaryArray>("_INDEX_META");
+    ARROW_RETURN_NOT_OK(find.status());
+    if (c.extra != nullptr)
+      c.extra_values = std::dynamic_pointer_cast<arrow::Int32Array>(c.extra->values());
+    if (c.start == nullptr || c.end == nullptr || c.field_id == nullptr ||
+        (c.extra != nullptr && c.extra_values == nullptr)) {
+      return Corruption("corrupt index manifest '{}': a global index lacks a field", source);
+    }
+    return c;
+  }
+
+  std::optional<GlobalIndexMeta> At(int64_t row) const {
+    if (records == nullptr || records->IsNull(row)) return std::nullopt;
+    GlobalIndexMeta index;
+    index.row_range_start = start->Value(row);
+    index.row_range_end = end->Value(row);
+    index.field_id = field_id->Value(row);
+    if (extra != nullptr && extra->IsValid(row)) {
+      index.extra_field_ids.emplace();
+      for (int64_t i = extra->value_offset(row); i < extra->value_offset(row + 1); ++i)
+        index.extra_field_ids->push_back(extra_values->Value(i));
+    }
+    index.meta = TextAt(meta, row);
+    return index;
+  }
+};
+
+}  // namespace
+
 arrow::Result<std::vector<IndexManifestEntry>> DecodeIndexManifest(const arrow::RecordBatch& batch,
                                                                    const std::string& source) {
   ColumnFinder find(BatchLookup(batch), source);
@@ -365,18 +466,30 @@ arrow::Result<std::vector<IndexManifestEntry>> DecodeIndexManifest(const arrow::
   auto name = find.Required<arrow::StringArray>("_FILE_NAME");
   auto size = find.Required<arrow::Int64Array>("_FILE_SIZE");
   auto rows = find.Required<arrow::Int64Array>("_ROW_COUNT");
+  auto ranges_column = find.Optional<arrow::ListArray>("_DELETIONS_VECTORS_RANGES");
+  auto external_path = find.Optional<arrow::StringArray>("_EXTERNAL_PATH");
+  auto global_column = find.Optional<arrow::StructArray>("_GLOBAL_INDEX");
   ARROW_RETURN_NOT_OK(find.status());
   ARROW_RETURN_NOT_OK(CheckVersion(*version, 1, source));
+  ARROW_ASSIGN_OR_RAISE(auto ranges, VectorRangesColumn::Make(ranges_column, source));
+  ARROW_ASSIGN_OR_RAISE(auto global, GlobalIndexColumn::Make(global_column, source));
   std::vector<IndexManifestEntry> entries;
   for (int64_t i = 0; i < batch.num_rows(); ++i) {
     IndexManifestEntry entry;
     entry.kind = kind->Value(i) == 0 ? EntryKind::kAdd : EntryKind::kDelete;
     entry.partition = std::string(partition->GetView(i));
     entry.bucket = bucket->Value(i);
-    entry.index_type = std::string(type->GetView(i));
-    entry.file_name = std::string(name->GetView(i));
-    entry.file_size = size->Value(i);
-    entry.row_count = rows->Value(i);
+    entry.file.index_type = std::string(type->GetView(i));
+    entry.file.file_name = std::string(name->GetView(i));
+    entry.file.file_size = size->Value(i);
+    entry.file.row_count = rows->Value(i);
+    ARROW_ASSIGN_OR_RAISE(entry.file.deletion_vectors, ranges.At(i, source));
+    entry.file.external_path = TextAt(external_path, i);
+    entry.file.global_index = global.At(i);
+    if (entry.file.file_name.empty() || entry.file.file_name.find('/') != std::string::npos) {
+      return Corruption("corrupt index manifest '{}': file name '{}'", source,
+                        entry.file.file_name);
+    }
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -509,6 +622,72 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> EncodeManifestList(
     ARROW_RETURN_NOT_OK(f.Int(meta.max_level));
     ARROW_RETURN_NOT_OK(f.Int(meta.min_row_id));
     ARROW_RETURN_NOT_OK(f.Int(meta.max_row_id));
+  }
+  return builder->Flush();
+}
+
+namespace {
+
+arrow::Status AppendVectorRanges(const std::optional<std::vector<DeletionVectorRange>>& ranges,
+                                 arrow::ArrayBuilder* builder) {
+  auto* list = static_cast<arrow::ListBuilder*>(builder);
+  if (!ranges) return list->AppendNull();
+  ARROW_RETURN_NOT_OK(list->Append());
+  auto* record = static_cast<arrow::StructBuilder*>(list->value_builder());
+  for (const DeletionVectorRange& range : *ranges) {
+    ARROW_RETURN_NOT_OK(record->Append());
+    FieldAppender f([record](int i) { return record->child(i); });
+    ARROW_RETURN_NOT_OK(f.Bytes(std::string_view(range.data_file)));
+    ARROW_RETURN_NOT_OK(f.Int(range.offset));
+    ARROW_RETURN_NOT_OK(f.Int(range.length));
+    ARROW_RETURN_NOT_OK(f.Int(range.cardinality));
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status AppendGlobalIndex(const std::optional<GlobalIndexMeta>& index,
+                                arrow::ArrayBuilder* builder) {
+  auto* record = static_cast<arrow::StructBuilder*>(builder);
+  if (!index) return record->AppendNull();
+  ARROW_RETURN_NOT_OK(record->Append());
+  FieldAppender f([record](int i) { return record->child(i); });
+  ARROW_RETURN_NOT_OK(f.Int(index->row_range_start));
+  ARROW_RETURN_NOT_OK(f.Int(index->row_range_end));
+  ARROW_RETURN_NOT_OK(f.Int(index->field_id));
+  auto* extra = static_cast<arrow::ListBuilder*>(record->child(3));
+  if (index->extra_field_ids) {
+    ARROW_RETURN_NOT_OK(extra->Append());
+    auto* ids = static_cast<arrow::Int32Builder*>(extra->value_builder());
+    for (int32_t id : *index->extra_field_ids) ARROW_RETURN_NOT_OK(ids->Append(id));
+  } else {
+    ARROW_RETURN_NOT_OK(extra->AppendNull());
+  }
+  auto* meta = static_cast<arrow::BinaryBuilder*>(record->child(4));
+  return index->meta ? meta->Append(*index->meta) : meta->AppendNull();
+}
+
+}  // namespace
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> EncodeIndexManifest(
+    const std::vector<IndexManifestEntry>& entries) {
+  ARROW_ASSIGN_OR_RAISE(auto builder, arrow::RecordBatchBuilder::Make(
+                                          IndexManifestArrowSchema(), arrow::default_memory_pool(),
+                                          static_cast<int64_t>(entries.size())));
+  for (const IndexManifestEntry& entry : entries) {
+    FieldAppender f([&builder](int i) { return builder->GetField(i); });
+    ARROW_RETURN_NOT_OK(f.Int(1));
+    ARROW_RETURN_NOT_OK(f.Int(static_cast<int64_t>(entry.kind)));
+    ARROW_RETURN_NOT_OK(f.Bytes(std::string_view(entry.partition)));
+    ARROW_RETURN_NOT_OK(f.Int(entry.bucket));
+    ARROW_RETURN_NOT_OK(f.Bytes(std::string_view(entry.file.index_type)));
+    ARROW_RETURN_NOT_OK(f.Bytes(std::string_view(entry.file.file_name)));
+    ARROW_RETURN_NOT_OK(f.Int(entry.file.file_size));
+    ARROW_RETURN_NOT_OK(f.Int(entry.file.row_count));
+    ARROW_RETURN_NOT_OK(AppendVectorRanges(entry.file.deletion_vectors, builder->GetField(8)));
+    auto* external = static_cast<arrow::StringBuilder*>(builder->GetField(9));
+    ARROW_RETURN_NOT_OK(entry.file.external_path ? external->Append(*entry.file.external_path)
+                                                 : external->AppendNull());
+    ARROW_RETURN_NOT_OK(AppendGlobalIndex(entry.file.global_index, builder->GetField(10)));
   }
   return builder->Flush();
 }

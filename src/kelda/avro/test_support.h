@@ -16,10 +16,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kelda/avro/encoder.h"
+#include "kelda/avro/reader.h"
+#include "kelda/avro/writer.h"
 #include "kelda/base/test_matchers.h"
-#include "kelda/metadata/avro/encoder.h"
-#include "kelda/metadata/avro/reader.h"
-#include "kelda/metadata/avro/writer.h"
 
 namespace kelda::avro {
 

@@ -1,8 +1,8 @@
-#include "kelda/metadata/avro/writer.h"
+#include "kelda/avro/writer.h"
 
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/test_support.h"
 #include "kelda/base/bytes.h"
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/test_support.h"
 
 namespace kelda::avro {
 

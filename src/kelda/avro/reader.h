@@ -10,7 +10,7 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/type_fwd.h>
 
-#include "kelda/metadata/avro/schema.h"
+#include "kelda/avro/schema.h"
 
 namespace kelda::avro {
 

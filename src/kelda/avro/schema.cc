@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/schema.h"
+#include "kelda/avro/schema.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/writer.h"
+#include "kelda/avro/writer.h"
 
 #include <limits>
 #include <random>
@@ -9,8 +9,8 @@
 #include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 
-#include "kelda/metadata/avro/codec.h"
-#include "kelda/metadata/avro/encoder.h"
+#include "kelda/avro/codec.h"
+#include "kelda/avro/encoder.h"
 
 namespace kelda::avro {
 

@@ -8,7 +8,7 @@
 #include <arrow/buffer_builder.h>
 #include <arrow/type.h>
 
-#include "kelda/metadata/avro/schema.h"
+#include "kelda/avro/schema.h"
 
 // What RecordDecoder runs; private to the decoder.
 

@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/paimon_schemas.h"
+#include "kelda/avro/paimon_schemas.h"
 
 namespace kelda::avro {
 

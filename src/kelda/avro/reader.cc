@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/reader.h"
+#include "kelda/avro/reader.h"
 
 #include <algorithm>
 #include <span>
@@ -9,10 +9,10 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/codec.h"
-#include "kelda/metadata/avro/cursor.h"
-#include "kelda/metadata/avro/decoder.h"
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/codec.h"
+#include "kelda/avro/cursor.h"
+#include "kelda/avro/decoder.h"
 
 namespace kelda::avro {
 

@@ -1,8 +1,8 @@
-#include "kelda/metadata/avro/schema.h"
+#include "kelda/avro/schema.h"
 
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/paimon_schemas.h"
-#include "kelda/metadata/avro/test_support.h"
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/paimon_schemas.h"
+#include "kelda/avro/test_support.h"
 
 namespace kelda::avro {
 

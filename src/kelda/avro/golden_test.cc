@@ -8,9 +8,9 @@
 #include <arrow/util/decimal.h>
 #include <nlohmann/json.hpp>
 
+#include "kelda/avro/paimon_schemas.h"
+#include "kelda/avro/test_support.h"
 #include "kelda/base/bytes.h"
-#include "kelda/metadata/avro/paimon_schemas.h"
-#include "kelda/metadata/avro/test_support.h"
 
 // Files written by Java Paimon 1.4.2 (tests/data/golden, tests/data/avro/java_*) and by another
 // Avro library (tests/data/avro/blocks_*).

@@ -7,7 +7,7 @@
 
 #include <arrow/type_fwd.h>
 
-#include "kelda/metadata/avro/schema.h"
+#include "kelda/avro/schema.h"
 
 namespace kelda::avro {
 

@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/encoder.h"
+#include "kelda/avro/encoder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <arrow/type.h>
 #include <arrow/util/bit_util.h>
 
-#include "kelda/metadata/avro/arrow_schema.h"
+#include "kelda/avro/arrow_schema.h"
 
 namespace kelda::avro {
 

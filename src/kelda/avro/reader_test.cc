@@ -1,13 +1,13 @@
-#include "kelda/metadata/avro/reader.h"
+#include "kelda/avro/reader.h"
 
 #include <arrow/array.h>
 #include <arrow/scalar.h>
 
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/codec.h"
+#include "kelda/avro/paimon_schemas.h"
+#include "kelda/avro/test_support.h"
 #include "kelda/base/bytes.h"
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/codec.h"
-#include "kelda/metadata/avro/paimon_schemas.h"
-#include "kelda/metadata/avro/test_support.h"
 
 namespace kelda::avro {
 

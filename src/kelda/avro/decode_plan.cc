@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/decode_plan.h"
+#include "kelda/avro/decode_plan.h"
 
 #include <limits>
 #include <string_view>

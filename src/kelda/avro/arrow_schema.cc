@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/arrow_schema.h"
+#include "kelda/avro/arrow_schema.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/codec.h"
+#include "kelda/avro/codec.h"
 
 #include <algorithm>
 

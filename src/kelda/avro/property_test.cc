@@ -4,9 +4,9 @@
 #include <arrow/builder.h>
 #include <arrow/util/decimal.h>
 
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/test_support.h"
 #include "kelda/base/status.h"
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/test_support.h"
 
 // Random schemas and data: what is written comes back, whatever is projected; damaged files are
 // errors, never crashes.

@@ -1,4 +1,4 @@
-#include "kelda/metadata/avro/decoder.h"
+#include "kelda/avro/decoder.h"
 
 #include <limits>
 #include <utility>
@@ -11,9 +11,9 @@
 #include <arrow/util/decimal.h>
 #include <arrow/util/utf8.h>
 
-#include "kelda/metadata/avro/arrow_schema.h"
-#include "kelda/metadata/avro/cursor.h"
-#include "kelda/metadata/avro/decode_plan.h"
+#include "kelda/avro/arrow_schema.h"
+#include "kelda/avro/cursor.h"
+#include "kelda/avro/decode_plan.h"
 
 namespace kelda::avro {
 
