@@ -32,6 +32,9 @@ class BlockCodec {
   /// The compressed bytes, valid until the next call (or as long as `data`).
   arrow::Result<std::span<const uint8_t>> Compress(std::span<const uint8_t> data);
 
+  /// Memory held for output.
+  int64_t buffered_bytes() const { return output_ == nullptr ? 0 : output_->capacity(); }
+
  private:
   enum class Kind { kNull, kDeflate, kSnappy, kZstandard };
 

@@ -1,5 +1,6 @@
 #include "kelda/avro/decoder.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -26,6 +27,8 @@ using internal::Op;
 namespace {
 
 constexpr int32_t kMillisPerDay = 86'400'000;
+// Rows that are decoded before the limits of a batch are looked at.
+constexpr int64_t kReserveRows = 1024;
 
 arrow::Status ReserveBits(arrow::TypedBufferBuilder<bool>* bits, int64_t count) {
   if (bits->length() + count <= bits->capacity()) return arrow::Status::OK();
@@ -230,8 +233,8 @@ class Run {
         return in_.Fail("timestamp out of the range of the wanted unit");
       }
     } else {
-      if (value % node->param != 0) return in_.Fail("timestamp is finer than the wanted unit");
-      value /= node->param;
+      const int64_t rest = value % node->param;
+      value = value / node->param - (rest < 0 ? 1 : 0);
     }
     node->column->values.UnsafeAppend(&value, sizeof(value));
     return true;
@@ -537,33 +540,64 @@ arrow::Result<std::unique_ptr<RecordDecoder>> RecordDecoder::Make(
   return decoder;
 }
 
-arrow::Status RecordDecoder::Decode(std::span<const uint8_t> bytes, int64_t rows,
-                                    int64_t* failed_offset) {
+arrow::Status RecordDecoder::Start(std::span<const uint8_t> bytes, int64_t rows,
+                                   int64_t* failed_offset) {
   *failed_offset = 0;
   if (rows < 0) return Invalid("negative row count");
   if (datum_size_min_bytes_ > 0 &&
       rows > static_cast<int64_t>(bytes.size()) / datum_size_min_bytes_) {
     return Invalid("{} rows cannot be in {} bytes", rows, bytes.size());
   }
-  if (rows > values_left_ / root_->weight) return Invalid("more values in one batch than allowed");
-  values_left_ -= rows * root_->weight;
-  ARROW_RETURN_NOT_OK(Reserve(root_.get(), rows));
+  if (datum_size_min_bytes_ == 0 && rows > values_max_ / root_->weight) {
+    return Invalid("more values in one batch than allowed");
+  }
+  block_ = bytes;
+  position_ = 0;
+  rows_left_ = rows;
+  return rows > 0 ? arrow::Status::OK() : CheckBlockEnd(failed_offset);
+}
 
+arrow::Status RecordDecoder::CheckBlockEnd(int64_t* failed_offset) const {
+  *failed_offset = position_;
+  const int64_t rest = static_cast<int64_t>(block_.size()) - position_;
+  return rest == 0 ? arrow::Status::OK()
+                   : Invalid("{} bytes after the last row of the block", rest);
+}
+
+arrow::Status RecordDecoder::Decode(int64_t rows_max, int64_t* failed_offset) {
+  const std::span<const uint8_t> bytes = block_.subspan(static_cast<size_t>(position_));
   Run run(bytes, &values_left_);
   bool ok = true;
-  for (int64_t row = 0; ok && row < rows; ++row) ok = run.Datum(root_view_, root_.get());
-  *failed_offset = run.in().position - bytes.data();
+  while (ok && rows_left_ > 0 && rows_max > 0 && !full()) {
+    const int64_t rows = std::min({rows_left_, rows_max, kReserveRows});
+    *failed_offset = position_;
+    if (rows > values_left_ / root_->weight) {
+      return Invalid("more values in one batch than allowed");
+    }
+    ARROW_RETURN_NOT_OK(Reserve(root_.get(), rows));
+    int64_t done = 0;
+    while (ok && done < rows && run.in().position - bytes.data() < kBatchBytesMax) {
+      ok = run.Datum(root_view_, root_.get());
+      ++done;
+    }
+    const int64_t position = run.in().position - block_.data();
+    bytes_taken_ += position - position_;
+    position_ = position;
+    values_left_ -= done * root_->weight;
+    rows_ += done;
+    rows_left_ -= done;
+    rows_max -= done;
+  }
+  *failed_offset = position_;
   if (!ok) return run.Error();
-  if (run.in().remaining() > 0)
-    return Invalid("{} bytes after the last row of the block", run.in().remaining());
-  rows_ += rows;
-  return arrow::Status::OK();
+  return rows_left_ == 0 ? CheckBlockEnd(failed_offset) : arrow::Status::OK();
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> RecordDecoder::Finish() {
   ARROW_ASSIGN_OR_RAISE(auto data, FinishNode(root_.get(), pool_));
   const int64_t rows = std::exchange(rows_, 0);
   values_left_ = values_max_;
+  bytes_taken_ = 0;
   return arrow::RecordBatch::Make(output_, rows, std::move(data->child_data));
 }
 

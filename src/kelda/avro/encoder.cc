@@ -10,6 +10,7 @@
 #include <arrow/util/bit_util.h>
 
 #include "kelda/avro/arrow_schema.h"
+#include "kelda/base/bytes.h"
 
 namespace kelda::avro {
 
@@ -22,7 +23,10 @@ enum class EncodeOp : uint8_t {
   kInt16,
   kInt32,
   kInt64,
-  kFixed,  ///< `width` bytes as they are: float, double, fixed
+  kMultiply,  ///< long times `width`
+  kFixed,     ///< `width` bytes as they are: fixed
+  kFixed4,    ///< float
+  kFixed8,    ///< double
   kBytes,
   kDecimalBytes,
   kDecimalFixed,
@@ -40,9 +44,10 @@ struct EncodeNode {
   int8_t value_branch = -1;
   const uint8_t* validity = nullptr;
   const uint8_t* values = nullptr;
+  const uint8_t* values_end = nullptr;  ///< of text and bytes
   const int32_t* offsets = nullptr;
   int64_t offset = 0;  ///< of the column's first slot
-  int64_t width = 0;
+  int64_t width = 0;   ///< bytes, items of a fixed size list, or a factor
   const Schema* schema = nullptr;
   std::string path;
   std::vector<EncodeNode> children;
@@ -159,14 +164,12 @@ class Binder {
         return BindInt(*data.type, node);
       case Type::kLong:
         node->op = EncodeOp::kInt64;
-        return id == arrow::Type::INT64 || MatchesTime(schema.logical_type, *data.type);
+        return id == arrow::Type::INT64 || BindTime(schema.logical_type, *data.type, node);
       case Type::kFloat:
-        node->op = EncodeOp::kFixed;
-        node->width = 4;
+        node->op = EncodeOp::kFixed4;
         return id == arrow::Type::FLOAT;
       case Type::kDouble:
-        node->op = EncodeOp::kFixed;
-        node->width = 8;
+        node->op = EncodeOp::kFixed8;
         return id == arrow::Type::DOUBLE;
       case Type::kEnum:
         node->op = EncodeOp::kEnum;
@@ -185,6 +188,7 @@ class Binder {
     if (id != arrow::Type::STRING && id != arrow::Type::BINARY) return false;
     node->offsets = reinterpret_cast<const int32_t*>(BufferData(data, 1));
     node->values = BufferData(data, 2);
+    if (node->values != nullptr) node->values_end = node->values + data.buffers[2]->size();
     return true;
   }
 
@@ -215,7 +219,7 @@ class Binder {
     return decimal.scale() == node->schema->scale && decimal.precision() <= node->schema->precision;
   }
 
-  static bool MatchesTime(LogicalType logical_type, const arrow::DataType& type) {
+  static bool BindTime(LogicalType logical_type, const arrow::DataType& type, EncodeNode* node) {
     if (type.id() == arrow::Type::TIME64) {
       return logical_type == LogicalType::kTimeMicros &&
              static_cast<const arrow::Time64Type&>(type).unit() == arrow::TimeUnit::MICRO;
@@ -226,6 +230,11 @@ class Binder {
                            logical_type == LogicalType::kLocalTimestampMillis;
     const bool is_micros = logical_type == LogicalType::kTimestampMicros ||
                            logical_type == LogicalType::kLocalTimestampMicros;
+    if (is_millis && unit == arrow::TimeUnit::SECOND) {
+      node->op = EncodeOp::kMultiply;
+      node->width = 1000;
+      return true;
+    }
     return (is_millis && unit == arrow::TimeUnit::MILLI) ||
            (is_micros && unit == arrow::TimeUnit::MICRO);
   }
@@ -241,135 +250,243 @@ const Schema Binder::kStringSchema = [] {
 }();
 
 template <typename T>
-T Load(const uint8_t* values, int64_t slot) {
+T LoadSlot(const uint8_t* values, int64_t slot) {
   T value;
   std::memcpy(&value, values + slot * static_cast<int64_t>(sizeof(T)), sizeof(T));
   return value;
 }
 
-/// Minimal big-endian two's complement, or sign-extended to the size of a fixed.
-arrow::Status EncodeDecimal(const EncodeNode& node, int64_t slot, EncodeBuffer* out) {
-  uint8_t bytes[16];
-  for (int i = 0; i < 16; ++i) bytes[i] = node.values[slot * 16 + 15 - i];
-  const uint8_t sign = bytes[0] >= 0x80 ? 0xff : 0;
-  int skip = 0;
-  while (skip < 15 && bytes[skip] == sign && ((bytes[skip + 1] ^ sign) & 0x80) == 0) ++skip;
-  const int64_t length = 16 - skip;
-  if (node.op == EncodeOp::kDecimalBytes) {
-    out->PutLong(length);
-  } else {
-    if (length > node.width) return Invalid("decimal does not fit Avro field '{}'", node.path);
-    for (int64_t i = length; i < node.width; ++i) out->Put(&sign, 1);
+/// No value but text, bytes and fixed is longer, with its branch and length.
+constexpr size_t kScalarSizeMaxBytes = 32;
+constexpr size_t kShortTextBytes = 16;
+
+/// Zigzag varint at `p`, which has room for ten bytes; returns its end.
+inline uint8_t* StoreLong(int64_t value, uint8_t* p) {
+  uint64_t raw = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+  while (raw >= 0x80) {
+    *p++ = static_cast<uint8_t>(raw) | 0x80;
+    raw >>= 7;
   }
-  out->Put(bytes + skip, static_cast<size_t>(length));
-  return arrow::Status::OK();
+  *p++ = static_cast<uint8_t>(raw);
+  return p;
 }
 
-arrow::Status EncodeEnum(const EncodeNode& node, int64_t slot, EncodeBuffer* out) {
-  const std::string_view text(reinterpret_cast<const char*>(node.values) + node.offsets[slot],
-                              static_cast<size_t>(node.offsets[slot + 1] - node.offsets[slot]));
-  const auto& symbols = node.schema->symbols;
-  const auto found = std::find(symbols.begin(), symbols.end(), text);
-  if (found == symbols.end())
-    return Invalid("'{}' is no symbol of Avro field '{}'", text, node.path);
-  out->PutLong(found - symbols.begin());
-  return arrow::Status::OK();
-}
+/// The run of one EncodeRows call. Values answer false on the first that the schema cannot hold;
+/// `error` then says why.
+class Run {
+ public:
+  explicit Run(EncodeBuffer* out) : out_(out) { Load(); }
 
-arrow::Status Encode(const EncodeNode& node, int64_t index, EncodeBuffer* out);
+  size_t size() const { return static_cast<size_t>(p_ - out_->data()); }
+  void Finish() { out_->Advance(p_); }
+  const arrow::Status& error() const { return error_; }
 
-/// Items [begin, end) of the child column as one block; Java writes no block sizes.
-arrow::Status EncodeItems(const EncodeNode& item, int64_t begin, int64_t end, EncodeBuffer* out) {
-  if (end > begin) {
-    out->PutLong(end - begin);
-    for (int64_t i = begin; i < end; ++i) ARROW_RETURN_NOT_OK(Encode(item, i, out));
+  void Long(int64_t value) {
+    Room(kScalarSizeMaxBytes);
+    p_ = StoreLong(value, p_);
   }
-  out->PutLong(0);
-  return arrow::Status::OK();
-}
 
-/// Slot `index` of the column, counted from its offset.
-arrow::Status Encode(const EncodeNode& node, int64_t index, EncodeBuffer* out) {
-  const int64_t slot = index + node.offset;
-  const bool is_null =
-      (node.op == EncodeOp::kNull && node.schema != nullptr && node.null_branch >= 0) ||
-      (node.validity != nullptr && !arrow::bit_util::GetBit(node.validity, slot));
-  if (is_null) {
-    if (node.null_branch < 0)
-      return Invalid("null in Avro field '{}', which may not be null", node.path);
-    out->PutLong(node.null_branch);
-    return arrow::Status::OK();
-  }
-  if (node.is_union) out->PutLong(node.value_branch);
-  switch (node.op) {
-    case EncodeOp::kNull:
-      return arrow::Status::OK();
-    case EncodeOp::kBoolean: {
-      const uint8_t byte = arrow::bit_util::GetBit(node.values, slot) ? 1 : 0;
-      out->Put(&byte, 1);
-      return arrow::Status::OK();
+  /// Slot `index` of the column, counted from its offset.
+  bool Value(const EncodeNode& node, int64_t index) {
+    const int64_t slot = index + node.offset;
+    Room(kScalarSizeMaxBytes);
+    if (node.validity != nullptr && !arrow::bit_util::GetBit(node.validity, slot)) {
+      return Null(node);
     }
-    case EncodeOp::kInt8:
-      out->PutLong(Load<int8_t>(node.values, slot));
-      return arrow::Status::OK();
-    case EncodeOp::kInt16:
-      out->PutLong(Load<int16_t>(node.values, slot));
-      return arrow::Status::OK();
-    case EncodeOp::kInt32:
-      out->PutLong(Load<int32_t>(node.values, slot));
-      return arrow::Status::OK();
-    case EncodeOp::kInt64:
-      out->PutLong(Load<int64_t>(node.values, slot));
-      return arrow::Status::OK();
-    case EncodeOp::kFixed:
-      out->Put(node.values + slot * node.width, static_cast<size_t>(node.width));
-      return arrow::Status::OK();
-    case EncodeOp::kBytes: {
-      const int32_t length = node.offsets[slot + 1] - node.offsets[slot];
-      out->PutLong(length);
-      out->Put(node.values + node.offsets[slot], static_cast<size_t>(length));
-      return arrow::Status::OK();
+    if (node.is_union) *p_++ = static_cast<uint8_t>(2 * node.value_branch);
+    switch (node.op) {
+      case EncodeOp::kNull:
+        return node.null_branch < 0 || NullOfUntyped(node);
+      case EncodeOp::kBoolean:
+        *p_++ = arrow::bit_util::GetBit(node.values, slot) ? 1 : 0;
+        return true;
+      case EncodeOp::kInt8:
+        p_ = StoreLong(LoadSlot<int8_t>(node.values, slot), p_);
+        return true;
+      case EncodeOp::kInt16:
+        p_ = StoreLong(LoadSlot<int16_t>(node.values, slot), p_);
+        return true;
+      case EncodeOp::kInt32:
+        p_ = StoreLong(LoadSlot<int32_t>(node.values, slot), p_);
+        return true;
+      case EncodeOp::kInt64:
+        p_ = StoreLong(LoadSlot<int64_t>(node.values, slot), p_);
+        return true;
+      case EncodeOp::kMultiply:
+        return Scaled(node, slot);
+      case EncodeOp::kFixed4:
+        std::memcpy(p_, node.values + 4 * slot, 4);
+        p_ += 4;
+        return true;
+      case EncodeOp::kFixed8:
+        std::memcpy(p_, node.values + 8 * slot, 8);
+        p_ += 8;
+        return true;
+      case EncodeOp::kFixed:
+        Bytes(node.values + slot * node.width, node.width);
+        return true;
+      case EncodeOp::kBytes:
+        Text(node, slot);
+        return true;
+      case EncodeOp::kDecimalBytes:
+      case EncodeOp::kDecimalFixed:
+        return Decimal(node, slot);
+      case EncodeOp::kEnum:
+        return Enum(node, slot);
+      case EncodeOp::kStruct:
+        for (const EncodeNode& child : node.children) {
+          if (!Value(child, slot)) return false;
+        }
+        return true;
+      case EncodeOp::kList:
+        return Items(node.children[0], node.offsets[slot], node.offsets[slot + 1]);
+      case EncodeOp::kFixedSizeList:
+        return Items(node.children[0], slot * node.width, (slot + 1) * node.width);
     }
-    case EncodeOp::kDecimalBytes:
-    case EncodeOp::kDecimalFixed:
-      return EncodeDecimal(node, slot, out);
-    case EncodeOp::kEnum:
-      return EncodeEnum(node, slot, out);
-    case EncodeOp::kStruct:
-      for (const EncodeNode& child : node.children) ARROW_RETURN_NOT_OK(Encode(child, slot, out));
-      return arrow::Status::OK();
-    case EncodeOp::kList:
-      return EncodeItems(node.children[0], node.offsets[slot], node.offsets[slot + 1], out);
-    case EncodeOp::kFixedSizeList:
-      return EncodeItems(node.children[0], slot * node.width, (slot + 1) * node.width, out);
+    return true;
   }
-  return arrow::Status::OK();
-}
+
+ private:
+  void Load() {
+    p_ = out_->Extend(kScalarSizeMaxBytes);
+    end_ = out_->data() + out_->capacity();
+  }
+
+  void Room(size_t count) {
+    if (static_cast<size_t>(end_ - p_) >= count) return;
+    out_->Advance(p_);
+    p_ = out_->Extend(count);
+    end_ = out_->data() + out_->capacity();
+  }
+
+  bool Fail(arrow::Status error) {
+    error_ = std::move(error);
+    return false;
+  }
+
+  bool Null(const EncodeNode& node) {
+    if (node.null_branch < 0) {
+      return Fail(Invalid("null in Avro field '{}', which may not be null", node.path));
+    }
+    *p_++ = static_cast<uint8_t>(2 * node.null_branch);
+    return true;
+  }
+
+  /// A slot of a column without a type, whose nulls no bitmap tells.
+  bool NullOfUntyped(const EncodeNode& node) {
+    p_[-1] = static_cast<uint8_t>(2 * node.null_branch);
+    return true;
+  }
+
+  bool Scaled(const EncodeNode& node, int64_t slot) {
+    int64_t value = LoadSlot<int64_t>(node.values, slot);
+    if (__builtin_mul_overflow(value, node.width, &value)) {
+      return Fail(Invalid("timestamp out of the range of Avro field '{}'", node.path));
+    }
+    p_ = StoreLong(value, p_);
+    return true;
+  }
+
+  void Bytes(const uint8_t* bytes, int64_t count) {
+    if (count == 0) return;
+    Room(static_cast<size_t>(count));
+    std::memcpy(p_, bytes, static_cast<size_t>(count));
+    p_ += count;
+  }
+
+  void Text(const EncodeNode& node, int64_t slot) {
+    const int32_t begin = node.offsets[slot];
+    const int64_t length = node.offsets[slot + 1] - begin;
+    p_ = StoreLong(length, p_);
+    const uint8_t* bytes = node.values + begin;
+    // Most texts are short: a copy of fixed size is two instructions. The room asked for above has
+    // place for it.
+    if (length <= static_cast<int64_t>(kShortTextBytes) &&
+        node.values_end - bytes >= static_cast<int64_t>(kShortTextBytes)) {
+      std::memcpy(p_, bytes, kShortTextBytes);
+      p_ += length;
+    } else {
+      Bytes(bytes, length);
+    }
+  }
+
+  /// Minimal big-endian two's complement, or sign-extended to the size of a fixed.
+  bool Decimal(const EncodeNode& node, int64_t slot) {
+    const auto low = LoadSlot<uint64_t>(node.values, 2 * slot);
+    const auto high = LoadSlot<int64_t>(node.values, 2 * slot + 1);
+    uint8_t bytes[16];
+    StoreBE64(bytes, static_cast<uint64_t>(high));
+    StoreBE64(bytes + 8, low);
+    // Bits that are needed besides the sign.
+    const int64_t sign = high >> 63;
+    const uint64_t high_bits = static_cast<uint64_t>(high ^ sign);
+    const uint64_t low_bits = low ^ static_cast<uint64_t>(sign);
+    const int bits = high_bits != 0  ? 128 - __builtin_clzll(high_bits)
+                     : low_bits != 0 ? 64 - __builtin_clzll(low_bits)
+                                     : 0;
+    const int64_t length = bits / 8 + 1;
+    if (node.op == EncodeOp::kDecimalBytes) {
+      p_ = StoreLong(length, p_);
+    } else {
+      if (length > node.width) {
+        return Fail(Invalid("decimal does not fit Avro field '{}'", node.path));
+      }
+      Room(static_cast<size_t>(node.width));
+      std::memset(p_, static_cast<int>(sign), static_cast<size_t>(node.width - length));
+      p_ += node.width - length;
+    }
+    std::memcpy(p_, bytes + 16 - length, static_cast<size_t>(length));
+    p_ += length;
+    return true;
+  }
+
+  bool Enum(const EncodeNode& node, int64_t slot) {
+    const std::string_view text(reinterpret_cast<const char*>(node.values) + node.offsets[slot],
+                                static_cast<size_t>(node.offsets[slot + 1] - node.offsets[slot]));
+    const auto& symbols = node.schema->symbols;
+    const auto found = std::find(symbols.begin(), symbols.end(), text);
+    if (found == symbols.end())
+      return Fail(Invalid("'{}' is no symbol of Avro field '{}'", text, node.path));
+    p_ = StoreLong(found - symbols.begin(), p_);
+    return true;
+  }
+
+  /// Items [begin, end) of the child column as one block; Java writes no block sizes.
+  bool Items(const EncodeNode& item, int64_t begin, int64_t end) {
+    if (end > begin) {
+      p_ = StoreLong(end - begin, p_);
+      for (int64_t i = begin; i < end; ++i) {
+        if (!Value(item, i)) return false;
+      }
+      Room(kScalarSizeMaxBytes);
+    }
+    *p_++ = 0;
+    return true;
+  }
+
+  EncodeBuffer* out_;
+  uint8_t* p_ = nullptr;
+  const uint8_t* end_ = nullptr;
+  arrow::Status error_;
+};
 
 }  // namespace
 
-uint8_t* EncodeBuffer::Extend(size_t count) {
-  if (size_ + count > bytes_.size()) bytes_.resize(std::max(2 * bytes_.size(), size_ + count));
-  uint8_t* begin = bytes_.data() + size_;
-  size_ += count;
-  return begin;
+void EncodeBuffer::Grow(size_t count) {
+  const size_t capacity = std::max(2 * capacity_, size_ + count);
+  auto bytes = std::make_unique_for_overwrite<uint8_t[]>(capacity);
+  if (size_ > 0) std::memcpy(bytes.get(), bytes_.get(), size_);
+  bytes_ = std::move(bytes);
+  capacity_ = capacity;
 }
 
 void EncodeBuffer::Put(const void* bytes, size_t count) {
-  if (count > 0) std::memcpy(Extend(count), bytes, count);
+  if (count == 0) return;
+  std::memcpy(Extend(count), bytes, count);
+  size_ += count;
 }
 
-void EncodeBuffer::PutLong(int64_t value) {
-  uint64_t raw = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
-  uint8_t bytes[10];
-  size_t count = 0;
-  while (raw >= 0x80) {
-    bytes[count++] = static_cast<uint8_t>(raw) | 0x80;
-    raw >>= 7;
-  }
-  bytes[count++] = static_cast<uint8_t>(raw);
-  std::memcpy(Extend(count), bytes, count);
-}
+void EncodeBuffer::PutLong(int64_t value) { Advance(StoreLong(value, Extend(10))); }
 
 RecordEncoder::~RecordEncoder() = default;
 
@@ -398,17 +515,22 @@ arrow::Status RecordEncoder::Bind(std::shared_ptr<arrow::RecordBatch> batch) {
   return arrow::Status::OK();
 }
 
-arrow::Status RecordEncoder::EncodeRow(int64_t row, EncodeBuffer* out) {
-  const size_t begin = out->size();
-  if (root_view_.is_union) out->PutLong(root_view_.value_branch);
-  for (const EncodeNode& column : columns_) {
-    arrow::Status status = Encode(column, row, out);
-    if (!status.ok()) {
-      out->Truncate(begin);
-      return status;
+arrow::Result<int64_t> RecordEncoder::EncodeRows(int64_t begin, int64_t end, size_t size_limit,
+                                                 EncodeBuffer* out) {
+  Run run(out);
+  int64_t row = begin;
+  while (row < end && run.size() < size_limit) {
+    const size_t row_begin = run.size();
+    if (root_view_.is_union) run.Long(root_view_.value_branch);
+    for (const EncodeNode& column : columns_) {
+      if (run.Value(column, row)) continue;
+      out->Truncate(row_begin);
+      return run.error();
     }
+    ++row;
   }
-  return arrow::Status::OK();
+  run.Finish();
+  return row;
 }
 
 }  // namespace kelda::avro

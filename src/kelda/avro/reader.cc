@@ -1,6 +1,7 @@
 #include "kelda/avro/reader.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -26,8 +27,6 @@ constexpr int64_t kBlockHeadSizeMaxBytes = 20;
 constexpr int64_t kHeaderReadStartBytes = int64_t{64} << 10;
 constexpr int64_t kHeaderSizeMaxBytes = int64_t{2} * kSchemaTextSizeMax;
 constexpr int64_t kReadAheadBytes = int64_t{1} << 20;
-// Batches of joined blocks stay below this, so that text offsets of 32 bits suffice.
-constexpr int64_t kJoinedSizeMaxBytes = int64_t{64} << 20;
 
 struct Header {
   std::map<std::string, std::string> metadata;
@@ -101,6 +100,19 @@ class AvroFileReader::Source {
     }
     return std::span<const uint8_t>(window_->data() + (offset - window_offset_),
                                     static_cast<size_t>(length));
+  }
+
+  /// Few bytes at `offset` as far as the file goes, copied; the window stays where it is.
+  arrow::Result<std::span<const uint8_t>> Peek(int64_t offset, std::span<uint8_t> scratch) {
+    const int64_t length = std::min<int64_t>(static_cast<int64_t>(scratch.size()), size_ - offset);
+    const int64_t window_size = window_ == nullptr ? 0 : window_->size();
+    if (offset >= window_offset_ && offset + length <= window_offset_ + window_size) {
+      return std::span<const uint8_t>(window_->data() + (offset - window_offset_),
+                                      static_cast<size_t>(length));
+    }
+    ARROW_ASSIGN_OR_RAISE(const int64_t read, file_->ReadAt(offset, length, scratch.data()));
+    if (read < length) return arrow::Status::IOError("file became shorter while it was read");
+    return scratch.first(static_cast<size_t>(length));
   }
 
  private:
@@ -182,63 +194,126 @@ arrow::Status AvroFileReader::Prepare() {
     } else {
       ARROW_ASSIGN_OR_RAISE(output_, ProjectSchema(options_.output, projection));
     }
-    return RecordDecoder::Make(*file_schema_, output_, options_.batch_values_max, options_.pool)
-        .Value(&decoder_);
+    ARROW_ASSIGN_OR_RAISE(decoder_, RecordDecoder::Make(*file_schema_, output_,
+                                                        options_.batch_values_max, options_.pool));
+    if (options_.batch_rows_max > 0) decoder_->CutBatches();
+    return arrow::Status::OK();
   };
   const arrow::Status status = prepare();
   return status.ok() ? status : WithContext(status, fmt::format("Avro file '{}'", name_));
 }
 
-arrow::Result<bool> AvroFileReader::ReadBlock() {
-  const int64_t left = source_->size() - offset_;
-  if (left == 0) return false;
-  ARROW_ASSIGN_OR_RAISE(const auto head,
-                        source_->At(offset_, std::min(left, kBlockHeadSizeMaxBytes)));
-  Cursor in;
-  in.position = head.data();
-  in.end = head.data() + head.size();
-  int64_t rows;
-  int64_t size;
-  if (!in.ReadLong(&rows) || !in.ReadLong(&size)) return Corrupt(offset_, in.error);
-  const int64_t data_offset = offset_ + (in.position - head.data());
-  if (rows < 0) return Corrupt(offset_, "negative row count of a block");
-  if (size < 0) return Corrupt(offset_, "negative size of a block");
-  if (size > source_->size() - data_offset - kSyncSizeBytes) {
-    return Corrupt(offset_, fmt::format("file ends inside a block of {} bytes", size));
-  }
-  ARROW_ASSIGN_OR_RAISE(const auto block, source_->At(data_offset, size + kSyncSizeBytes));
-  const auto stored = block.first(static_cast<size_t>(size));
-  if (std::memcmp(block.data() + size, sync_marker_.data(), kSyncSizeBytes) != 0) {
-    return Corrupt(data_offset + size, "block does not end with the sync marker");
-  }
+/// Where a block is in the file and what it says of itself.
+struct AvroFileReader::BlockHead {
+  int64_t rows = 0;
+  int64_t size = 0;  ///< stored bytes
+  int64_t data_offset = 0;
+  int64_t end_offset() const { return data_offset + size; }
+};
 
-  auto data = codec_->Decompress(stored, options_.block_size_max_bytes);
-  if (data.status().IsInvalid()) return Corrupt(data_offset, data.status().message());
-  ARROW_RETURN_NOT_OK(data.status());
-  int64_t failed_offset;
-  const arrow::Status decoded = decoder_->Decode(*data, rows, &failed_offset);
-  if (decoded.IsInvalid()) {
-    if (codec_name_ == "null") return Corrupt(data_offset + failed_offset, decoded.message());
-    return Corrupt(data_offset, fmt::format("byte {} of the decompressed block: {}", failed_offset,
-                                            decoded.message()));
+/// Head of the block at `offset`, of which `bytes` are the first. The block is inside the file.
+arrow::Result<AvroFileReader::BlockHead> AvroFileReader::ParseBlockHead(
+    std::span<const uint8_t> bytes, int64_t offset) const {
+  Cursor in;
+  in.position = bytes.data();
+  in.end = bytes.data() + bytes.size();
+  BlockHead head;
+  if (!in.ReadLong(&head.rows) || !in.ReadLong(&head.size)) return Corrupt(offset, in.error);
+  head.data_offset = offset + (in.position - bytes.data());
+  if (head.rows < 0) return Corrupt(offset, "negative row count of a block");
+  if (head.size < 0) return Corrupt(offset, "negative size of a block");
+  if (head.size > source_->size() - head.data_offset - kSyncSizeBytes) {
+    return Corrupt(offset, fmt::format("file ends inside a block of {} bytes", head.size));
   }
-  ARROW_RETURN_NOT_OK(decoded);
-  offset_ = data_offset + size + kSyncSizeBytes;
-  pending_bytes_ += static_cast<int64_t>(data->size());
-  return true;
+  return head;
+}
+
+arrow::Result<int64_t> AvroFileReader::CountRows() {
+  uint8_t scratch[kSyncSizeBytes + kBlockHeadSizeMaxBytes];
+  int64_t rows = 0;
+  int64_t offset = offset_;
+  ARROW_ASSIGN_OR_RAISE(auto bytes, source_->Peek(offset, scratch));
+  while (offset < source_->size()) {
+    ARROW_ASSIGN_OR_RAISE(const BlockHead head, ParseBlockHead(bytes, offset));
+    if (__builtin_add_overflow(rows, head.rows, &rows)) {
+      return Corrupt(offset, "more rows than a file can have");
+    }
+    ARROW_ASSIGN_OR_RAISE(bytes, source_->Peek(head.end_offset(), scratch));
+    if (std::memcmp(bytes.data(), sync_marker_.data(), kSyncSizeBytes) != 0) {
+      return Corrupt(head.end_offset(), "block does not end with the sync marker");
+    }
+    bytes = bytes.subspan(kSyncSizeBytes);
+    offset = head.end_offset() + kSyncSizeBytes;
+  }
+  return rows;
+}
+
+arrow::Status AvroFileReader::DecodeError(const arrow::Status& status,
+                                          int64_t failed_offset) const {
+  if (!status.IsInvalid()) return status;
+  if (codec_name_ == "null") return Corrupt(data_offset_ + failed_offset, status.message());
+  return Corrupt(data_offset_, fmt::format("byte {} of the decompressed block: {}", failed_offset,
+                                           status.message()));
+}
+
+arrow::Status AvroFileReader::ReadBlock(const BlockHead& head) {
+  ARROW_ASSIGN_OR_RAISE(const auto block,
+                        source_->At(head.data_offset, head.size + kSyncSizeBytes));
+  if (std::memcmp(block.data() + head.size, sync_marker_.data(), kSyncSizeBytes) != 0) {
+    return Corrupt(head.end_offset(), "block does not end with the sync marker");
+  }
+  auto data = codec_->Decompress(block.first(static_cast<size_t>(head.size)),
+                                 options_.block_size_max_bytes);
+  if (data.status().IsInvalid()) return Corrupt(head.data_offset, data.status().message());
+  ARROW_RETURN_NOT_OK(data.status());
+  data_offset_ = head.data_offset;
+  int64_t failed_offset;
+  const arrow::Status started = decoder_->Start(*data, head.rows, &failed_offset);
+  return started.ok() ? started : DecodeError(started, failed_offset);
+}
+
+/// Read the next block that is wanted. False at the end of the file, or where blocks are skipped
+/// and the batch must end because its rows follow each other.
+arrow::Result<bool> AvroFileReader::NextBlock() {
+  while (offset_ < source_->size()) {
+    uint8_t scratch[kBlockHeadSizeMaxBytes];
+    ARROW_ASSIGN_OR_RAISE(const auto bytes, source_->Peek(offset_, scratch));
+    ARROW_ASSIGN_OR_RAISE(const BlockHead head, ParseBlockHead(bytes, offset_));
+    int64_t end_row;
+    if (__builtin_add_overflow(next_row_, head.rows, &end_row)) {
+      return Corrupt(offset_, "more rows than a file can have");
+    }
+    const bool wanted = options_.rows == nullptr || options_.rows->Overlaps(next_row_, end_row);
+    if (!wanted && decoder_->rows() > 0) return false;
+    if (wanted) {
+      ARROW_RETURN_NOT_OK(ReadBlock(head));
+      if (decoder_->rows() == 0) batch_first_row_ = next_row_;
+    }
+    next_row_ = end_row;
+    offset_ = head.end_offset() + kSyncSizeBytes;
+    if (wanted) return true;
+  }
+  return false;
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> AvroFileReader::ReadBatch() {
   const int64_t rows_min = std::max<int64_t>(options_.batch_rows_min, 1);
-  const int64_t begin = offset_;
-  while (decoder_->rows() < rows_min && pending_bytes_ < kJoinedSizeMaxBytes) {
-    ARROW_ASSIGN_OR_RAISE(const bool more, ReadBlock());
-    if (!more) break;
+  const int64_t rows_max =
+      options_.batch_rows_max > 0 ? options_.batch_rows_max : std::numeric_limits<int64_t>::max();
+  if (decoder_->rows_left() > 0) batch_first_row_ = next_row_ - decoder_->rows_left();
+  while (!decoder_->full() && decoder_->rows() < rows_max) {
+    if (decoder_->rows_left() == 0) {
+      if (decoder_->rows() >= rows_min) break;
+      ARROW_ASSIGN_OR_RAISE(const bool more, NextBlock());
+      if (!more) break;
+    }
+    int64_t failed_offset;
+    const arrow::Status decoded = decoder_->Decode(rows_max - decoder_->rows(), &failed_offset);
+    if (!decoded.ok()) return DecodeError(decoded, failed_offset);
   }
-  pending_bytes_ = 0;
-  if (decoder_->rows() == 0 && offset_ == source_->size()) return nullptr;
+  if (decoder_->rows() == 0) return nullptr;
   auto batch = decoder_->Finish();
-  if (batch.status().IsInvalid()) return Corrupt(begin, batch.status().message());
+  if (batch.status().IsInvalid()) return Corrupt(data_offset_, batch.status().message());
   return batch;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <arrow/type_fwd.h>
 
 #include "kelda/avro/schema.h"
+#include "kelda/base/row_ranges.h"
 
 namespace kelda::avro {
 
@@ -27,6 +29,11 @@ struct ReadOptions {
   std::optional<std::vector<std::string>> projection;
   /// Join blocks until a batch has this many rows. 0: one batch per block.
   int64_t batch_rows_min = 0;
+  /// Cut blocks so that no batch has more rows. 0: no limit.
+  int64_t batch_rows_max = 0;
+  /// Rows wanted: blocks that hold none of them are skipped as a whole, other rows come along.
+  /// Null: all.
+  std::shared_ptr<const RowRanges> rows;
   /// A block that decompresses to more is refused.
   int64_t block_size_max_bytes = int64_t{1} << 30;
   /// So is a batch with more value slots; few bytes can claim many (nulls of wide records).
@@ -52,6 +59,13 @@ class AvroFileReader {
   /// Next batch, null at the end of the file. Blocks without rows give no batch.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next();
 
+  /// Position in the file of the first row of the last batch; the others follow it in the file.
+  int64_t first_row() const { return batch_first_row_; }
+
+  /// Rows of the whole file, by the heads of its blocks, which are not read otherwise. To be called
+  /// before the first Next.
+  arrow::Result<int64_t> CountRows();
+
   /// All that is left, as one table of the batches.
   arrow::Result<std::shared_ptr<arrow::Table>> ReadAll();
 
@@ -70,7 +84,11 @@ class AvroFileReader {
                                                              std::string name, ReadOptions options);
   arrow::Status ReadHeader();
   arrow::Status Prepare();
-  arrow::Result<bool> ReadBlock();
+  struct BlockHead;
+  arrow::Result<BlockHead> ParseBlockHead(std::span<const uint8_t> bytes, int64_t offset) const;
+  arrow::Result<bool> NextBlock();
+  arrow::Status ReadBlock(const BlockHead& head);
+  arrow::Status DecodeError(const arrow::Status& status, int64_t failed_offset) const;
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadBatch();
   arrow::Status Corrupt(int64_t offset, std::string_view text) const;
 
@@ -84,8 +102,10 @@ class AvroFileReader {
   std::shared_ptr<arrow::Schema> output_;
   std::unique_ptr<BlockCodec> codec_;
   std::unique_ptr<RecordDecoder> decoder_;
-  int64_t offset_ = 0;         ///< of the next block
-  int64_t pending_bytes_ = 0;  ///< uncompressed, in the batch being joined
+  int64_t offset_ = 0;       ///< of the next block
+  int64_t data_offset_ = 0;  ///< of the bytes of the block being decoded
+  int64_t next_row_ = 0;     ///< first row of the next block
+  int64_t batch_first_row_ = 0;
   arrow::Status failure_;
 };
 

@@ -1,5 +1,6 @@
 #include "kelda/avro/writer.h"
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <span>
@@ -51,7 +52,7 @@ arrow::Result<std::unique_ptr<AvroFileWriter>> AvroFileWriter::Make(
   ARROW_ASSIGN_OR_RAISE(writer->encoder_, RecordEncoder::Make(std::move(schema)));
   writer->block_ = std::make_unique<EncodeBuffer>();
   writer->sync_marker_ = options.sync_marker.has_value() ? *options.sync_marker : RandomMarker();
-  writer->block_size_bytes_ = options.block_size_bytes;
+  writer->block_size_bytes_ = std::max<int64_t>(options.block_size_bytes, 1);
   ARROW_RETURN_NOT_OK(writer->WriteHeader(schema_json, options.codec));
   return writer;
 }
@@ -100,14 +101,23 @@ arrow::Result<int64_t> AvroFileWriter::WriteUntil(const std::shared_ptr<arrow::R
   ARROW_RETURN_NOT_OK(encoder_->Bind(batch));
   int64_t row = row_begin;
   while (row < batch->num_rows() && position_ < position_limit) {
-    ARROW_RETURN_NOT_OK(encoder_->EncodeRow(row, block_.get()));
-    ++row;
-    ++rows_;
-    ++block_rows_;
+    ARROW_ASSIGN_OR_RAISE(
+        const int64_t next,
+        encoder_->EncodeRows(row, batch->num_rows(), static_cast<size_t>(block_size_bytes_),
+                             block_.get()));
+    rows_ += next - row;
+    block_rows_ += next - row;
+    row = next;
     if (static_cast<int64_t>(block_->size()) >= block_size_bytes_)
       ARROW_RETURN_NOT_OK(WriteBlock());
   }
   return row;
+}
+
+int64_t AvroFileWriter::block_bytes() const { return static_cast<int64_t>(block_->size()); }
+
+int64_t AvroFileWriter::buffered_bytes() const {
+  return static_cast<int64_t>(block_->capacity()) + codec_->buffered_bytes();
 }
 
 arrow::Status AvroFileWriter::Finish() {

@@ -49,11 +49,18 @@ class AvroFileWriter {
   arrow::Result<int64_t> WriteUntil(const std::shared_ptr<arrow::RecordBatch>& batch,
                                     int64_t row_begin, int64_t position_limit);
 
+  /// Write what the current block holds.
+  arrow::Status FlushBlock() { return WriteBlock(); }
+
   /// Write the last block. The file is complete afterwards.
   arrow::Status Finish();
 
   /// Bytes given to the stream so far; rows of the current block are not in it.
   int64_t position() const { return position_; }
+  /// Bytes of the current block before compression.
+  int64_t block_bytes() const;
+  /// Memory held for blocks.
+  int64_t buffered_bytes() const;
   int64_t rows() const { return rows_; }
 
  private:
