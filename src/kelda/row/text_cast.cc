@@ -5,6 +5,7 @@
 #include "kelda/row/partition_path.h"
 #include "kelda/row/row_layout.h"
 #include "kelda/row/text_cast.h"
+#include "kelda/row/text_values.h"
 
 namespace kelda {
 
@@ -29,7 +30,7 @@ std::string Digits(int64_t value, int count) {
   return text;
 }
 
-std::string DateText(const CivilDate& date) {
+std::string CivilText(const CivilDate& date) {
   return Digits(date.year, 4) + "-" + Digits(date.month, 2) + "-" + Digits(date.day, 2);
 }
 
@@ -38,7 +39,12 @@ std::string ClockText(int64_t seconds) {
          Digits(seconds % 60, 2);
 }
 
-std::string TimeText(int64_t millis, int precision) {
+}  // namespace
+
+std::string DateText(int32_t days) { return CivilText(CivilFromDays(days)); }
+
+std::string TimeText(int32_t millis_of_day, int precision) {
+  int64_t millis = millis_of_day;
   if (millis < 0) millis = row_layout::FloorMod(millis, kMillisPerDay);
   std::string text = ClockText(millis / 1000);
   if (precision == 0) return text;
@@ -51,16 +57,17 @@ std::string TimeText(int64_t millis, int precision) {
   return text;
 }
 
+namespace {
+
 struct WallClock {
   CivilDate date;
   int64_t second_of_day;
   int64_t nanos;
 };
 
-WallClock WallClockOf(const arrow::Scalar& value) {
-  const int64_t ticks = ValueOf<arrow::TimestampScalar>(value);
+WallClock WallClockOf(int64_t ticks, arrow::TimeUnit::type unit) {
   int64_t per_second = 1;
-  switch (static_cast<const arrow::TimestampType&>(*value.type).unit()) {
+  switch (unit) {
     case arrow::TimeUnit::SECOND:
       break;
     case arrow::TimeUnit::MILLI:
@@ -78,8 +85,11 @@ WallClock WallClockOf(const arrow::Scalar& value) {
           row_layout::FloorMod(ticks, per_second) * (1000000000 / per_second)};
 }
 
-std::string TimestampText(const WallClock& clock, int precision) {
-  std::string text = DateText(clock.date) + " " + ClockText(clock.second_of_day);
+}  // namespace
+
+std::string TimestampText(int64_t ticks, arrow::TimeUnit::type unit, int precision) {
+  const WallClock clock = WallClockOf(ticks, unit);
+  std::string text = CivilText(clock.date) + " " + ClockText(clock.second_of_day);
   std::string fraction = Digits(clock.nanos, 9);
   while (static_cast<int>(fraction.size()) > precision && !fraction.empty() &&
          fraction.back() == '0') {
@@ -87,6 +97,8 @@ std::string TimestampText(const WallClock& clock, int precision) {
   }
   return fraction.empty() ? text : text + "." + fraction;
 }
+
+namespace {
 
 /// java.time.LocalDateTime.toString.
 std::string IsoText(const WallClock& clock) {
@@ -105,7 +117,9 @@ std::string IsoText(const WallClock& clock) {
   return text + time + "." + fraction;
 }
 
-std::string DecimalText(const arrow::Decimal128& value, int scale) {
+}  // namespace
+
+std::string PlainDecimalText(const arrow::Decimal128& value, int scale) {
   std::string digits = arrow::Decimal128(arrow::Decimal128::Abs(value)).ToIntegerString();
   if (scale > 0) {
     const auto width = static_cast<size_t>(scale) + 1;
@@ -113,6 +127,12 @@ std::string DecimalText(const arrow::Decimal128& value, int scale) {
     digits.insert(digits.size() - static_cast<size_t>(scale), ".");
   }
   return value.IsNegative() ? "-" + digits : digits;
+}
+
+namespace {
+
+arrow::TimeUnit::type UnitOf(const arrow::Scalar& value) {
+  return static_cast<const arrow::TimestampType&>(*value.type).unit();
 }
 
 bool IsContinuation(unsigned char c) { return (c & 0xc0) == 0x80; }
@@ -154,7 +174,7 @@ arrow::Result<std::string> AtomicText(const DataType& type, const arrow::Scalar&
     case TypeRoot::kDouble:
       return JavaDoubleText(ValueOf<arrow::DoubleScalar>(value));
     case TypeRoot::kDecimal:
-      return DecimalText(ValueOf<arrow::Decimal128Scalar>(value), type.scale());
+      return PlainDecimalText(ValueOf<arrow::Decimal128Scalar>(value), type.scale());
     case TypeRoot::kChar:
     case TypeRoot::kVarChar:
       return std::string(static_cast<const arrow::BaseBinaryScalar&>(value).view());
@@ -162,12 +182,12 @@ arrow::Result<std::string> AtomicText(const DataType& type, const arrow::Scalar&
     case TypeRoot::kVarBinary:
       return ReplaceInvalidUtf8(static_cast<const arrow::BaseBinaryScalar&>(value).view());
     case TypeRoot::kDate:
-      return DateText(CivilFromDays(ValueOf<arrow::Date32Scalar>(value)));
+      return DateText(ValueOf<arrow::Date32Scalar>(value));
     case TypeRoot::kTime:
       return TimeText(ValueOf<arrow::Time32Scalar>(value), type.precision());
     case TypeRoot::kTimestamp:
     case TypeRoot::kTimestampLtz:
-      return TimestampText(WallClockOf(value), type.precision());
+      return TimestampText(ValueOf<arrow::TimestampScalar>(value), UnitOf(value), type.precision());
     default:
       return Unsupported("text of a value of type {}", type.ToString());
   }
@@ -229,7 +249,7 @@ arrow::Result<std::string> LegacyText(const DataType& type, const arrow::Scalar&
       return std::to_string(ValueOf<arrow::Time32Scalar>(value));
     case TypeRoot::kTimestamp:
     case TypeRoot::kTimestampLtz:
-      return IsoText(WallClockOf(value));
+      return IsoText(WallClockOf(ValueOf<arrow::TimestampScalar>(value), UnitOf(value)));
     case TypeRoot::kBinary:
     case TypeRoot::kVarBinary:
       // Java prints the identity of the array object: no two runs agree on the directory.

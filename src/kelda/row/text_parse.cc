@@ -10,6 +10,8 @@
 #include "kelda/row/civil_date.h"
 #include "kelda/row/partition_path.h"
 #include "kelda/row/row_layout.h"
+#include "kelda/row/text_cast.h"
+#include "kelda/row/text_values.h"
 #include "kelda/types/arrow_mapping.h"
 
 namespace kelda {
@@ -20,9 +22,7 @@ constexpr int64_t kSecondsPerDay = 86400;
 
 using ScalarResult = arrow::Result<std::shared_ptr<arrow::Scalar>>;
 
-arrow::Status Bad(const DataType& type, std::string_view text) {
-  return Invalid("cannot cast '{}' to {}", text.substr(0, 100), type.ToString());
-}
+arrow::Status Bad(const DataType& type, std::string_view text) { return BadText(type, text); }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool AllDigits(std::string_view text) {
@@ -58,9 +58,16 @@ std::optional<int32_t> TrimmedNumber(std::string_view text) {
 // --- numbers
 // ---------------------------------------------------------------------------------------------
 
-/// Optional sign, digits, and a fraction that is checked and dropped; `.` alone is 0.
+}  // namespace
+
+arrow::Status BadText(const DataType& type, std::string_view text) {
+  return Invalid("cannot cast '{}' to {}", ReplaceInvalidUtf8(text.substr(0, 100)),
+                 type.ToString());
+}
+
 template <typename T>
 std::optional<T> IntegerOf(std::string_view text) {
+  if (const auto plain = WholeNumber<T>(text)) return plain;
   std::string number;
   size_t i = 0;
   if (text.starts_with('+') || text.starts_with('-')) {
@@ -77,6 +84,13 @@ std::optional<T> IntegerOf(std::string_view text) {
   number += whole;
   return WholeNumber<T>(number);
 }
+
+template std::optional<int8_t> IntegerOf<int8_t>(std::string_view text);
+template std::optional<int16_t> IntegerOf<int16_t>(std::string_view text);
+template std::optional<int32_t> IntegerOf<int32_t>(std::string_view text);
+template std::optional<int64_t> IntegerOf<int64_t>(std::string_view text);
+
+namespace {
 
 template <typename ScalarType, typename T>
 ScalarResult ParseInteger(const DataType& type, std::string_view text) {
@@ -123,8 +137,8 @@ std::optional<T> Magnitude(std::string_view text, std::chars_format format) {
   return value;
 }
 
-/// Java's parseDouble and parseFloat: blanks around, sign, NaN, Infinity, decimal or hexadecimal,
-/// suffix f or d.
+}  // namespace
+
 template <typename T>
 std::optional<T> FloatingOf(std::string_view text) {
   text = Trim(text);
@@ -151,6 +165,11 @@ std::optional<T> FloatingOf(std::string_view text) {
   if (!value) return std::nullopt;
   return negative ? -*value : *value;
 }
+
+template std::optional<float> FloatingOf<float>(std::string_view text);
+template std::optional<double> FloatingOf<double>(std::string_view text);
+
+namespace {
 
 template <typename ScalarType, typename T>
 ScalarResult ParseFloating(const DataType& type, std::string_view text) {
@@ -203,13 +222,14 @@ std::optional<DecimalParts> DecimalPartsOf(std::string_view text) {
 /// Beyond this many powers of ten Java's BigDecimal gives up with an error.
 constexpr int64_t kRescaleMax = 600000000;
 
-ScalarResult ParseDecimal(const DataType& type, std::string_view text) {
-  const auto parts = DecimalPartsOf(text);
-  if (!parts) return Bad(type, text);
-  ARROW_ASSIGN_OR_RAISE(auto arrow_type, ToArrowType(type));
-  std::string digits = parts->digits;
+}  // namespace
+
+DecimalOutcome DecimalOf(const DataType& type, std::string_view text, arrow::Decimal128* out) {
+  auto parts = DecimalPartsOf(text);
+  if (!parts) return DecimalOutcome::kBad;
+  std::string& digits = parts->digits;
   const int64_t shift = digits.empty() ? 0 : type.scale() - parts->scale;
-  if (std::abs(shift) > kRescaleMax) return Bad(type, text);
+  if (std::abs(shift) > kRescaleMax) return DecimalOutcome::kBad;
   bool round_up = false;
   if (shift < 0) {
     const auto dropped = static_cast<size_t>(-shift);
@@ -218,24 +238,40 @@ ScalarResult ParseDecimal(const DataType& type, std::string_view text) {
   } else if (static_cast<int64_t>(digits.size()) + shift <= type.precision()) {
     digits.append(static_cast<size_t>(shift), '0');
   } else {
-    return arrow::MakeNullScalar(arrow_type);
+    return DecimalOutcome::kTooLarge;
   }
-  if (static_cast<int64_t>(digits.size()) > type.precision())
-    return arrow::MakeNullScalar(arrow_type);
+  if (static_cast<int64_t>(digits.size()) > type.precision()) return DecimalOutcome::kTooLarge;
   arrow::Decimal128 value(0);
-  if (!digits.empty()) {
-    ARROW_ASSIGN_OR_RAISE(value, arrow::Decimal128::FromString(digits));
-  }
+  if (!digits.empty() && !arrow::Decimal128::FromString(digits).Value(&value).ok())
+    return DecimalOutcome::kBad;
   if (round_up) value += arrow::Decimal128(1);
-  if (!value.FitsInPrecision(type.precision())) return arrow::MakeNullScalar(arrow_type);
+  if (!value.FitsInPrecision(type.precision())) return DecimalOutcome::kTooLarge;
   if (parts->negative) value.Negate();
-  return std::make_shared<arrow::Decimal128Scalar>(value, arrow_type);
+  *out = value;
+  return DecimalOutcome::kValue;
+}
+
+namespace {
+
+ScalarResult ParseDecimal(const DataType& type, std::string_view text) {
+  ARROW_ASSIGN_OR_RAISE(auto arrow_type, ToArrowType(type));
+  arrow::Decimal128 value;
+  switch (DecimalOf(type, text, &value)) {
+    case DecimalOutcome::kValue:
+      return std::make_shared<arrow::Decimal128Scalar>(value, arrow_type);
+    case DecimalOutcome::kTooLarge:
+      return arrow::MakeNullScalar(arrow_type);
+    case DecimalOutcome::kBad:
+      break;
+  }
+  return Bad(type, text);
 }
 
 // --- texts and bytes
 // -------------------------------------------------------------------------------------
 
-/// Bytes of the first `count` characters.
+}  // namespace
+
 size_t PrefixBytes(std::string_view text, int32_t count, int32_t* found) {
   *found = 0;
   size_t i = 0;
@@ -247,15 +283,14 @@ size_t PrefixBytes(std::string_view text, int32_t count, int32_t* found) {
   return i;
 }
 
-/// Defaults and partition values are short; padding by a declared length must not allocate
-/// gigabytes.
-constexpr int32_t kPaddingMax = 1 << 26;
+namespace {
 
 ScalarResult ParseText(const DataType& type, std::string_view text) {
   int32_t characters = 0;
   std::string value(text.substr(0, PrefixBytes(text, type.length(), &characters)));
   if (type.root() == TypeRoot::kChar && characters < type.length()) {
-    if (type.length() > kPaddingMax) return Unsupported("padding a text to {}", type.ToString());
+    if (type.length() > kTextPaddingMax)
+      return Unsupported("padding a text to {}", type.ToString());
     value.append(static_cast<size_t>(type.length() - characters), ' ');
   }
   return std::make_shared<arrow::StringScalar>(std::move(value));
@@ -265,24 +300,27 @@ ScalarResult ParseBytes(const DataType& type, std::string_view text) {
   const auto length = static_cast<size_t>(type.length());
   std::string value(text.substr(0, length));
   if (type.root() == TypeRoot::kBinary && value.size() < length) {
-    if (type.length() > kPaddingMax) return Unsupported("padding bytes to {}", type.ToString());
+    if (type.length() > kTextPaddingMax) return Unsupported("padding bytes to {}", type.ToString());
     value.resize(length, '\0');
   }
   return std::make_shared<arrow::BinaryScalar>(std::move(value));
 }
 
-ScalarResult ParseBoolean(const DataType& type, std::string_view text) {
-  std::string lower(text.substr(0, 10));
+}  // namespace
+
+std::optional<bool> BooleanOf(std::string_view text) {
+  if (text.size() > 5) return std::nullopt;
+  std::string lower(text);
   for (char& c : lower) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   for (const char* yes : {"t", "true", "y", "yes", "1"}) {
-    if (lower == yes) return std::make_shared<arrow::BooleanScalar>(true);
+    if (lower == yes) return true;
   }
   for (const char* no : {"f", "false", "n", "no", "0"}) {
-    if (lower == no) return std::make_shared<arrow::BooleanScalar>(false);
+    if (lower == no) return false;
   }
-  return Bad(type, text);
+  return std::nullopt;
 }
 
 // --- dates and times
@@ -308,6 +346,8 @@ std::optional<int32_t> DateOf(std::string_view text) {
   return static_cast<int32_t>(DaysFromCivil({*year, *month, *day}));
 }
 
+namespace {
+
 /// Three digits, the third rounded by the character behind it; what is no digit counts as 0.
 uint32_t MillisOf(std::string_view fraction) {
   uint32_t millis = 0;
@@ -321,8 +361,8 @@ uint32_t MillisOf(std::string_view fraction) {
   return millis;
 }
 
-/// `h[:m[:s[.f]]]`, blanks around the parts, then perhaps `+h[:m]` or `-h[:m]`, which is added; no
-/// range is checked and the arithmetic is that of Java's int.
+}  // namespace
+
 std::optional<int32_t> TimeOf(std::string_view text) {
   if (IsInternalInteger(text)) return WholeNumber<int32_t>(text);
   size_t zone = text.find('-');
@@ -367,6 +407,8 @@ std::optional<int32_t> TimeOf(std::string_view text) {
   return static_cast<int32_t>(hours * 3600000 + minutes * 60000 +
                               static_cast<uint32_t>(*second) * 1000 + millis);
 }
+
+namespace {
 
 /// Reads the strict form of timestamps from left to right.
 class TimestampScanner {
@@ -449,15 +491,16 @@ std::optional<ClockTime> TimestampOf(std::string_view text) {
   return time;
 }
 
-ScalarResult ParseTimestamp(const DataType& type, std::string_view text) {
-  ARROW_ASSIGN_OR_RAISE(auto arrow_type, ToArrowType(type));
+}  // namespace
+
+arrow::Result<int64_t> TimestampTicksOf(const DataType& type, std::string_view text) {
   const int precision = type.precision();
   if (type.root() == TypeRoot::kTimestamp && IsInternalInteger(text)) {
     const auto ticks = WholeNumber<int64_t>(text);
     // The text is in the unit of the precision, and that is also Arrow's unit.
     if (!ticks || precision % 3 != 0) return Bad(type, text);
     if (precision == 0 && std::abs(static_cast<double>(*ticks)) > 9.2e15) return Bad(type, text);
-    return std::make_shared<arrow::TimestampScalar>(*ticks, arrow_type);
+    return *ticks;
   }
   const auto time = TimestampOf(text);
   if (!time) return Bad(type, text);
@@ -471,16 +514,17 @@ ScalarResult ParseTimestamp(const DataType& type, std::string_view text) {
       __builtin_add_overflow(ticks, nanos / (1000000000 / per_second), &ticks)) {
     return Invalid("'{}' is out of the range of {}", text.substr(0, 100), type.ToString());
   }
-  return std::make_shared<arrow::TimestampScalar>(ticks, arrow_type);
+  return ticks;
 }
-
-}  // namespace
 
 arrow::Result<std::shared_ptr<arrow::Scalar>> CastFromText(const DataType& type,
                                                            std::string_view text) {
   switch (type.root()) {
-    case TypeRoot::kBoolean:
-      return ParseBoolean(type, text);
+    case TypeRoot::kBoolean: {
+      const auto value = BooleanOf(text);
+      if (!value) return Bad(type, text);
+      return std::make_shared<arrow::BooleanScalar>(*value);
+    }
     case TypeRoot::kTinyInt:
       return ParseInteger<arrow::Int8Scalar, int8_t>(type, text);
     case TypeRoot::kSmallInt:
@@ -512,8 +556,11 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> CastFromText(const DataType& type,
       return std::make_shared<arrow::Time32Scalar>(*millis, arrow::time32(arrow::TimeUnit::MILLI));
     }
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return ParseTimestamp(type, text);
+    case TypeRoot::kTimestampLtz: {
+      ARROW_ASSIGN_OR_RAISE(auto arrow_type, ToArrowType(type));
+      ARROW_ASSIGN_OR_RAISE(const int64_t ticks, TimestampTicksOf(type, text));
+      return std::make_shared<arrow::TimestampScalar>(ticks, arrow_type);
+    }
     default:
       return Unsupported("cast of a text to {}", type.ToString());
   }
