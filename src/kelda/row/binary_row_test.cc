@@ -4,11 +4,13 @@
 #include <random>
 
 #include <arrow/api.h>
+#include <arrow/array/util.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kelda/base/bytes.h"
 #include "kelda/base/murmur3.h"
+#include "kelda/row/bucket_function.h"
 #include "kelda/row/row_test_values.h"
 #include "kelda/types/arrow_mapping.h"
 
@@ -196,6 +198,16 @@ TEST(BinaryRow, VectorsOfJava) {
     if (types.size() == 1) {
       auto mod = ModBucket(types[0], *values[0], 7);
       EXPECT_EQ(mod.ok() ? Json(*mod) : Json("error"), line.at("mod_of_7"));
+    }
+    if (!types.empty()) {
+      arrow::ArrayVector columns;
+      for (const auto& value : values)
+        columns.push_back(arrow::MakeArrayFromScalar(*value, 3).ValueOrDie());
+      auto function = BucketFunction::Make("default", types);
+      ASSERT_TRUE(function.ok()) << function.status();
+      auto buckets = function->Buckets(columns, 3, 7);
+      ASSERT_TRUE(buckets.ok()) << buckets.status();
+      EXPECT_EQ(*buckets, std::vector<int32_t>(3, line.at("default_of_7").get<int32_t>()));
     }
     auto decoded = DecodeBinaryRow(types, row, "test");
     ASSERT_TRUE(decoded.ok()) << decoded.status();
