@@ -134,12 +134,25 @@ endif()
 # --- System ---
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(nlohmann_json QUIET)
 if(NOT TARGET nlohmann_json::nlohmann_json)
   find_path(KELDA_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
   add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED GLOBAL)
   target_include_directories(nlohmann_json::nlohmann_json INTERFACE "${KELDA_JSON_INCLUDE}")
 endif()
+find_path(KELDA_ROARING_INCLUDE roaring/roaring.h REQUIRED)
+find_library(KELDA_ROARING_LIBRARY roaring REQUIRED)
+add_library(Roaring::roaring UNKNOWN IMPORTED GLOBAL)
+set_target_properties(Roaring::roaring PROPERTIES
+  IMPORTED_LOCATION "${KELDA_ROARING_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${KELDA_ROARING_INCLUDE}")
+find_path(KELDA_XXHASH_INCLUDE xxhash.h REQUIRED)
+find_library(KELDA_XXHASH_LIBRARY xxhash REQUIRED)
+add_library(XXHash::xxhash UNKNOWN IMPORTED GLOBAL)
+set_target_properties(XXHash::xxhash PROPERTIES
+  IMPORTED_LOCATION "${KELDA_XXHASH_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${KELDA_XXHASH_INCLUDE}")
 if(KELDA_TESTS AND NOT KELDA_FUZZ)
   find_package(GTest REQUIRED)
 endif()

@@ -88,12 +88,19 @@ arrow::Result<std::vector<std::string>> ReadFiles(const TableContext& table) {
   if (table.schema->Option("manifest.format", "avro") != "avro") {
     ARROW_RETURN_NOT_OK(table.CheckReadable());
   }
-  if (snapshot->index_manifest) return Unsupported("entries of index manifests");
   ARROW_ASSIGN_OR_RAISE(const auto entries, ReadLiveEntries(table, *snapshot));
   for (const ManifestEntry& entry : entries) {
     ARROW_ASSIGN_OR_RAISE(const TableSchemaPtr schema, table.schemas->Read(entry.file.schema_id));
     ARROW_ASSIGN_OR_RAISE(std::string line, GoldenFileEntry(*schema, entry));
     lines.push_back(std::move(line));
+  }
+  if (snapshot->index_manifest) {
+    ARROW_ASSIGN_OR_RAISE(const auto index,
+                          table.manifests().ReadIndexManifest(*snapshot->index_manifest));
+    for (const IndexManifestEntry& entry : index) {
+      ARROW_ASSIGN_OR_RAISE(std::string line, GoldenIndexEntry(*table.schema, entry));
+      lines.push_back(std::move(line));
+    }
   }
   return lines;
 }
@@ -101,7 +108,7 @@ arrow::Result<std::vector<std::string>> ReadFiles(const TableContext& table) {
 arrow::Result<std::vector<std::string>> ReadSystem(const TableContext& table,
                                                    const std::string& name,
                                                    const UnorderedColumns& unordered) {
-  ARROW_ASSIGN_OR_RAISE(const std::vector<DataField> fields, SystemTableFields(name));
+  ARROW_ASSIGN_OR_RAISE(const std::vector<DataField> fields, SystemTableFields(table, name));
   std::vector<int> columns;
   for (size_t i = 0; i < fields.size(); ++i) columns.push_back(static_cast<int>(i));
   ARROW_ASSIGN_OR_RAISE(const auto batch, ReadSystemTable(table, name, columns));
@@ -125,6 +132,7 @@ arrow::Result<std::vector<std::string>> ReadRows(const TableContextPtr& loaded,
   }
   ScanRequest request;
   request.snapshot = snapshot;
+  if (!spec.all_columns) request.projection = &options.columns;
   ARROW_ASSIGN_OR_RAISE(const ScanPlan plan, PlanScan(*table, request));
   std::mutex mutex;
   std::vector<std::string> lines;

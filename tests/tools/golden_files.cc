@@ -123,4 +123,26 @@ arrow::Result<std::string> GoldenFileEntry(const TableSchema& schema, const Mani
   return out;
 }
 
+arrow::Result<std::string> GoldenIndexEntry(const TableSchema& schema,
+                                            const IndexManifestEntry& entry) {
+  const IndexFileMeta& file = entry.file;
+  ARROW_ASSIGN_OR_RAISE(
+      const std::string partition,
+      SerializedRowText(schema.PartitionFields(), entry.partition, file.file_name));
+  std::string out = fmt::format(
+      R"({{"partition":{},"bucket":{},"indexType":{},"fileName":{},"fileSize":{},"rowCount":{})",
+      partition, entry.bucket, GoldenQuote(file.index_type), GoldenQuote(file.file_name),
+      file.file_size, file.row_count);
+  if (file.deletion_vectors) {
+    std::vector<std::string> vectors;
+    for (const DeletionVectorRange& range : *file.deletion_vectors) {
+      vectors.push_back(fmt::format(R"({{"dataFile":{},"offset":{},"length":{},"cardinality":{}}})",
+                                    GoldenQuote(range.data_file), range.offset, range.length,
+                                    NumberText(range.cardinality)));
+    }
+    out += fmt::format(R"(,"deletionVectors":[{}])", fmt::join(vectors, ","));
+  }
+  return out + "}";
+}
+
 }  // namespace kelda

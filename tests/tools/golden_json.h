@@ -47,6 +47,10 @@ void SortGoldenLines(std::vector<std::string>* lines);
 /// with.
 arrow::Result<std::string> GoldenFileEntry(const TableSchema& schema, const ManifestEntry& entry);
 
+/// The line of a `files` read for one index file.
+arrow::Result<std::string> GoldenIndexEntry(const TableSchema& schema,
+                                            const IndexManifestEntry& entry);
+
 /// Empty when equal; otherwise where `got` first leaves `want`, shortened to be readable.
 std::string FirstDifference(const std::vector<std::string>& got,
                             const std::vector<std::string>& want);

@@ -22,6 +22,17 @@ void AddEntries(EntryKind kind, const CommitMessage& message,
   }
 }
 
+void AddIndexEntries(const CommitMessage& message, const std::vector<IndexFileMeta>& deleted,
+                     const std::vector<IndexFileMeta>& added,
+                     std::vector<IndexManifestEntry>* entries) {
+  for (const IndexFileMeta& file : deleted) {
+    entries->push_back({EntryKind::kDelete, message.partition, message.bucket, file});
+  }
+  for (const IndexFileMeta& file : added) {
+    entries->push_back({EntryKind::kAdd, message.partition, message.bucket, file});
+  }
+}
+
 }  // namespace
 
 CommitChanges CollectChanges(const Committable& committable, int32_t default_total_buckets) {
@@ -34,6 +45,10 @@ CommitChanges CollectChanges(const Committable& committable, int32_t default_tot
                &changes.compact);
     AddEntries(EntryKind::kAdd, message, message.compact_after, default_total_buckets,
                &changes.compact);
+    AddIndexEntries(message, message.deleted_index_files, message.new_index_files,
+                    &changes.append_index);
+    AddIndexEntries(message, message.compact_deleted_index_files, message.compact_new_index_files,
+                    &changes.compact_index);
   }
   return changes;
 }
@@ -46,8 +61,9 @@ int64_t DeltaRecordCount(const std::vector<ManifestEntry>& entries) {
   return rows;
 }
 
-arrow::Status EntryMerger::Add(ManifestEntry entry) {
+arrow::Status EntryMerger::Add(ManifestEntry entry, std::string_view identity_suffix) {
   std::string identity = entry.Identity();
+  identity += identity_suffix;
   auto it = index_.find(identity);
   if (entry.kind == EntryKind::kAdd) {
     if (it != index_.end()) {
@@ -78,41 +94,164 @@ std::vector<ManifestEntry> EntryMerger::Finish() {
   return entries;
 }
 
-arrow::Status CheckConflicts(const std::string& table_name, const std::vector<ManifestEntry>& base,
-                             const std::vector<ManifestEntry>& delta, bool overwrite) {
-  const std::string context =
-      fmt::format("table {}: commit conflicts with what others committed", table_name);
-  if (!overwrite) {
-    std::unordered_map<std::string_view, int32_t> buckets;
-    for (const auto* entries : {&base, &delta}) {
-      for (const ManifestEntry& entry : *entries) {
-        if (entry.total_buckets <= 0) continue;
-        auto [it, is_new] = buckets.emplace(entry.partition, entry.total_buckets);
-        if (!is_new && it->second != entry.total_buckets) {
-          return Conflict("{}: partition {} has files of {} and of {} buckets", context,
-                          ToHex(entry.partition), it->second, entry.total_buckets);
+namespace {
+
+/// Index files that hold a vector of each data file.
+using VectorHolders = std::unordered_map<std::string, std::vector<const IndexManifestEntry*>>;
+
+VectorHolders HoldersOf(const std::vector<IndexManifestEntry>& entries) {
+  VectorHolders holders;
+  for (const IndexManifestEntry& entry : entries) {
+    if (entry.file.index_type != kDeletionVectorsIndex || !entry.file.deletion_vectors) continue;
+    for (const DeletionVectorRange& range : *entry.file.deletion_vectors)
+      holders[range.data_file].push_back(&entry);
+  }
+  return holders;
+}
+
+std::string VectorSuffix(const std::string& index_file) { return "|vector:" + index_file; }
+
+/// Adds entries to `merged` with identities that name the vectors in force (spec 03 §5.2).
+class VectorAwareMerge {
+ public:
+  VectorAwareMerge(const std::string& context, const std::vector<IndexManifestEntry>& base_index,
+                   const std::vector<IndexManifestEntry>& delta_index)
+      : context_(context), base_(HoldersOf(base_index)), delta_(HoldersOf(delta_index)) {}
+
+  arrow::Status AddBase(const ManifestEntry& entry, EntryMerger* merged) const {
+    const auto it = base_.find(entry.file.file_name);
+    if (it == base_.end()) return merged->Add(entry);
+    if (it->second.size() > 1) {
+      return Conflict("{}: data file '{}' has deletion vectors in '{}' and in '{}'", context_,
+                      entry.file.file_name, it->second[0]->file.file_name,
+                      it->second[1]->file.file_name);
+    }
+    return merged->Add(entry, VectorSuffix(it->second[0]->file.file_name));
+  }
+
+  arrow::Status AddDelta(const ManifestEntry& entry, EntryMerger* merged) const {
+    const auto it = delta_.find(entry.file.file_name);
+    if (it == delta_.end()) return merged->Add(entry);
+    if (it->second.size() > 1) {
+      return Conflict("{}: data file '{}' is {} and its deletion vector changed {} times", context_,
+                      entry.file.file_name, entry.kind == EntryKind::kAdd ? "added" : "deleted",
+                      it->second.size());
+    }
+    return merged->Add(entry, VectorSuffix(it->second[0]->file.file_name));
+  }
+
+  /// Files whose vector changes and nothing else.
+  arrow::Status AddVectorChanges(const std::vector<ManifestEntry>& base,
+                                 const std::vector<ManifestEntry>& delta,
+                                 EntryMerger* merged) const {
+    std::unordered_map<std::string_view, const ManifestEntry*> live;
+    for (const ManifestEntry& entry : base) live[entry.file.file_name] = &entry;
+    std::unordered_map<std::string_view, const ManifestEntry*> changed;
+    for (const ManifestEntry& entry : delta) changed[entry.file.file_name] = &entry;
+    for (const auto& [data_file, changes] : delta_) {
+      if (changed.contains(data_file)) continue;
+      const auto it = live.find(data_file);
+      if (it == live.end()) {
+        return Conflict(
+            "{}: data file '{}', in which this commit deletes rows, is no longer there. Run the "
+            "statement again",
+            context_, data_file);
+      }
+      ManifestEntry entry = *it->second;
+      if (changes.size() == 1 && changes[0]->kind == EntryKind::kAdd) {
+        entry.kind = EntryKind::kDelete;
+        ARROW_RETURN_NOT_OK(merged->Add(entry));
+      }
+      for (EntryKind kind : {EntryKind::kDelete, EntryKind::kAdd}) {
+        for (const IndexManifestEntry* change : changes) {
+          if (change->kind != kind) continue;
+          entry.kind = kind;
+          ARROW_RETURN_NOT_OK(merged->Add(entry, VectorSuffix(change->file.file_name)));
         }
       }
     }
+    return arrow::Status::OK();
   }
+
+ private:
+  const std::string& context_;
+  VectorHolders base_;
+  VectorHolders delta_;
+};
+
+/// C6: files whose row ids overlap are columns of the same rows. Blob files are pieces.
+arrow::Status CheckRowIdRanges(const std::string& context, std::vector<ManifestEntry> live) {
+  std::erase_if(live, [](const ManifestEntry& e) {
+    return !e.file.first_row_id || e.file.file_name.ends_with(".blob");
+  });
+  std::sort(live.begin(), live.end(), [](const ManifestEntry& a, const ManifestEntry& b) {
+    return *a.file.first_row_id < *b.file.first_row_id;
+  });
+  for (size_t i = 1; i < live.size(); ++i) {
+    const DataFileMeta& a = live[i - 1].file;
+    const DataFileMeta& b = live[i].file;
+    const bool same = *a.first_row_id == *b.first_row_id && a.row_count == b.row_count;
+    if (!same && *b.first_row_id < *a.first_row_id + a.row_count) {
+      return Conflict("{}: files '{}' and '{}' cover row ids that overlap without being the same",
+                      context, a.file_name, b.file_name);
+    }
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status CheckBucketCounts(const std::string& context, const std::vector<ManifestEntry>& base,
+                                const std::vector<ManifestEntry>& delta) {
+  std::unordered_map<std::string_view, int32_t> buckets;
+  for (const auto* entries : {&base, &delta}) {
+    for (const ManifestEntry& entry : *entries) {
+      if (entry.total_buckets <= 0) continue;
+      auto [it, is_new] = buckets.emplace(entry.partition, entry.total_buckets);
+      if (!is_new && it->second != entry.total_buckets) {
+        return Conflict("{}: partition {} has files of {} and of {} buckets", context,
+                        ToHex(entry.partition), it->second, entry.total_buckets);
+      }
+    }
+  }
+  return arrow::Status::OK();
+}
+
+}  // namespace
+
+arrow::Status CheckConflicts(const ConflictCheck& check, const std::vector<ManifestEntry>& base,
+                             const std::vector<IndexManifestEntry>& base_index,
+                             const std::vector<ManifestEntry>& delta,
+                             const std::vector<IndexManifestEntry>& delta_index) {
+  const std::string context =
+      fmt::format("table {}: commit conflicts with what others committed", check.table_name);
+  if (!check.overwrite) ARROW_RETURN_NOT_OK(CheckBucketCounts(context, base, delta));
   EntryMerger delta_alone;
   for (const ManifestEntry& entry : delta) {
     ARROW_RETURN_NOT_OK(WithContext(delta_alone.Add(entry), context));
   }
   EntryMerger merged;
-  for (const auto* entries : {&base, &delta}) {
-    for (const ManifestEntry& entry : *entries)
-      ARROW_RETURN_NOT_OK(WithContext(merged.Add(entry), context));
-  }
-  for (const ManifestEntry& entry : merged.Finish()) {
-    if (entry.kind == EntryKind::kDelete) {
-      return Conflict(
-          "{}: data file '{}', which this commit deletes, is no longer there. Run the statement "
-          "again",
-          context, entry.file.file_name);
+  if (check.vectors_by_file) {
+    const VectorAwareMerge vectors(context, base_index, delta_index);
+    for (const ManifestEntry& entry : base)
+      ARROW_RETURN_NOT_OK(WithContext(vectors.AddBase(entry, &merged), context));
+    for (const ManifestEntry& entry : delta)
+      ARROW_RETURN_NOT_OK(WithContext(vectors.AddDelta(entry, &merged), context));
+    ARROW_RETURN_NOT_OK(WithContext(vectors.AddVectorChanges(base, delta, &merged), context));
+  } else {
+    for (const auto* entries : {&base, &delta}) {
+      for (const ManifestEntry& entry : *entries)
+        ARROW_RETURN_NOT_OK(WithContext(merged.Add(entry), context));
     }
   }
-  return arrow::Status::OK();
+  std::vector<ManifestEntry> live = merged.Finish();
+  for (const ManifestEntry& entry : live) {
+    if (entry.kind == EntryKind::kDelete) {
+      return Conflict(
+          "{}: data file '{}', which this commit {}, is no longer there{}. Run the statement again",
+          context, entry.file.file_name, delta.empty() ? "deletes rows of" : "deletes",
+          check.vectors_by_file ? " or has other deleted rows by now" : "");
+    }
+  }
+  return check.row_id_ranges ? CheckRowIdRanges(context, std::move(live)) : arrow::Status::OK();
 }
 
 }  // namespace kelda

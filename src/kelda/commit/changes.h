@@ -14,6 +14,8 @@ namespace kelda {
 struct CommitChanges {
   std::vector<ManifestEntry> append;
   std::vector<ManifestEntry> compact;
+  std::vector<IndexManifestEntry> append_index;
+  std::vector<IndexManifestEntry> compact_index;
 };
 CommitChanges CollectChanges(const Committable& committable, int32_t default_total_buckets);
 
@@ -26,7 +28,8 @@ int64_t DeltaRecordCount(const std::vector<ManifestEntry>& entries);
 class EntryMerger {
  public:
   /// kConflict on a second ADD of one identity or an ADD after a dangling DELETE of it.
-  arrow::Status Add(ManifestEntry entry);
+  /// `identity_suffix` sets entries of one file apart.
+  arrow::Status Add(ManifestEntry entry, std::string_view identity_suffix = {});
   std::vector<ManifestEntry> Finish();
 
  private:
@@ -38,9 +41,34 @@ class EntryMerger {
   std::unordered_map<std::string, size_t> index_;
 };
 
-/// Checks C1 to C4 of spec 03 §3.6 for `delta` on top of the live entries `base`. `overwrite`: C1
-/// does not apply.
-arrow::Status CheckConflicts(const std::string& table_name, const std::vector<ManifestEntry>& base,
-                             const std::vector<ManifestEntry>& delta, bool overwrite);
+/// What a commit is checked against (spec 03 §3.6).
+struct ConflictCheck {
+  std::string table_name;
+  bool overwrite = false;  ///< C1 does not apply
+  /// Deletion vectors of a table without buckets: identities of files are extended by the index
+  /// file that holds their vector (spec 03 §5.2), so that a vector that changed meanwhile is seen.
+  bool vectors_by_file = false;
+  /// Data evolution: files of overlapping row ids must cover the same ones (C6).
+  bool row_id_ranges = false;
+};
+
+/// Checks C0 to C4 and C6 for `delta` on top of the live entries `base`, and `delta_index` on top
+/// of `base_index`.
+arrow::Status CheckConflicts(const ConflictCheck& check, const std::vector<ManifestEntry>& base,
+                             const std::vector<IndexManifestEntry>& base_index,
+                             const std::vector<ManifestEntry>& delta,
+                             const std::vector<IndexManifestEntry>& delta_index);
+
+/// The complete list of index files after `changes` on top of `previous` (spec 03 §3.10). A change
+/// that does not fit is kConflict. `by_bucket`: the table has fixed buckets, each with one file of
+/// deletion vectors.
+arrow::Result<std::vector<IndexManifestEntry>> CombineIndexEntries(
+    const std::string& table_name, bool by_bucket, std::vector<IndexManifestEntry> previous,
+    const std::vector<IndexManifestEntry>& changes);
+
+/// Give new files of a row-tracking table their sequence numbers and row ids (spec 03 §3.8);
+/// returns the next free row id. Ids depend on the latest snapshot, so this runs on every attempt.
+arrow::Result<int64_t> AssignRowIds(const std::string& table_name, int64_t snapshot_id,
+                                    int64_t next_row_id, std::vector<ManifestEntry>* delta);
 
 }  // namespace kelda

@@ -37,10 +37,15 @@ struct SnapshotRequest {
   std::optional<int64_t> watermark;
   std::map<std::string, std::string> properties;
   bool detect_conflicts = false;
+  struct Changes {
+    std::vector<ManifestEntry> entries;
+    std::vector<IndexManifestEntry> index;
+  };
   /// The delta on top of the latest snapshot; called once per attempt. Overwrite computes its
   /// deletes here.
-  std::function<arrow::Result<std::vector<ManifestEntry>>(const std::optional<Snapshot>& latest)>
-      changes;
+  std::function<arrow::Result<Changes>(const std::optional<Snapshot>& latest)> changes;
+  /// Name of a new statistics file; nullopt: those of the latest snapshot stay.
+  std::optional<std::string> statistics = std::nullopt;
 };
 
 /// The numbers of spec 03 §3.19.
@@ -94,6 +99,9 @@ class FileStoreCommitter : public Committer {
     ARROW_ASSIGN_OR_RAISE(writer_options_.delete_file_drop_stats,
                           o.Get(OptionKeys::kManifestDeleteFileDropStats));
     ARROW_ASSIGN_OR_RAISE(total_buckets_, o.Get(OptionKeys::kBucket));
+    ARROW_ASSIGN_OR_RAISE(deletion_vectors_, o.Get(OptionKeys::kDeletionVectorsEnabled));
+    ARROW_ASSIGN_OR_RAISE(row_tracking_, o.Get(OptionKeys::kRowTrackingEnabled));
+    ARROW_ASSIGN_OR_RAISE(data_evolution_, o.Get(OptionKeys::kDataEvolutionEnabled));
     return arrow::Status::OK();
   }
 
@@ -124,68 +132,119 @@ class FileStoreCommitter : public Committer {
   arrow::Result<CommitResult> Overwrite(const OverwriteSpec& spec,
                                         const Committable& committable) override {
     CommitChanges changes = CollectChanges(committable, total_buckets_);
-    if (!changes.compact.empty())
-      return Unsupported("table {}: overwrite with compaction results", table_->name);
     ARROW_ASSIGN_OR_RAISE(PredicatePtr scope, OverwriteScope(spec, changes.append));
-    if (scope == nullptr) return CommitResult{};
-    SnapshotRequest request;
-    request.kind = CommitKind::kOverwrite;
-    request.identifier = committable.identifier;
-    request.watermark = committable.watermark;
-    request.properties = committable.properties;
-    request.detect_conflicts = true;
-    request.changes =
-        [this, scope, added = std::move(changes.append)](
-            const std::optional<Snapshot>& latest) -> arrow::Result<std::vector<ManifestEntry>> {
-      std::vector<ManifestEntry> entries;
-      if (latest) {
-        ARROW_RETURN_NOT_OK(RefuseIndexFiles(*latest));
-        PartitionFilter filter(*table_, table_->partitioned() ? scope : nullptr);
-        ARROW_ASSIGN_OR_RAISE(
-            entries, ReadLiveEntries(
-                         *table_, *latest, [&](std::string_view p) { return filter.Accepts(p); },
-                         options_.token));
-        for (ManifestEntry& entry : entries) entry.kind = EntryKind::kDelete;
-      }
-      entries.insert(entries.end(), added.begin(), added.end());
-      return entries;
-    };
     CommitResult result;
-    ARROW_RETURN_NOT_OK(TryCommit(request, &result));
+    if (scope != nullptr) {
+      SnapshotRequest request = RequestFor(committable, CommitKind::kOverwrite, true);
+      request.changes =
+          [this, scope, added = std::move(changes.append),
+           added_index = std::move(changes.append_index)](const std::optional<Snapshot>& latest) {
+            return OverwriteChanges(scope, latest, added, added_index);
+          };
+      ARROW_RETURN_NOT_OK(TryCommit(request, &result));
+    }
+    if (!changes.compact.empty() || !changes.compact_index.empty()) {
+      ARROW_RETURN_NOT_OK(
+          TryCommit(FixedRequest(committable, CommitKind::kCompact, true,
+                                 {std::move(changes.compact), std::move(changes.compact_index)}),
+                    &result));
+    }
+    return result;
+  }
+
+  arrow::Result<CommitResult> CommitStatistics(const TableStatistics& statistics) override {
+    const StatisticsFiles files(table_->env.io, table_->paths);
+    SnapshotRequest request;
+    request.kind = CommitKind::kAnalyze;
+    request.changes = [](const std::optional<Snapshot>&) {
+      return arrow::Result<SnapshotRequest::Changes>(SnapshotRequest::Changes{});
+    };
+    ARROW_ASSIGN_OR_RAISE(request.statistics, files.Write(statistics, *table_->env.random));
+    CommitResult result;
+    auto committed = TryCommit(request, &result);
+    if (!committed.ok() && CodeOf(committed) != ErrorCode::kCommitUnknown)
+      RemoveFiles({files.PathOf(*request.statistics)});
+    ARROW_RETURN_NOT_OK(committed);
     return result;
   }
 
  private:
+  static SnapshotRequest RequestFor(const Committable& committable, CommitKind kind, bool detect) {
+    SnapshotRequest request;
+    request.kind = kind;
+    request.identifier = committable.identifier;
+    request.watermark = committable.watermark;
+    request.properties = committable.properties;
+    request.detect_conflicts = detect;
+    return request;
+  }
+
+  static SnapshotRequest FixedRequest(const Committable& committable, CommitKind kind, bool detect,
+                                      SnapshotRequest::Changes changes) {
+    SnapshotRequest request = RequestFor(committable, kind, detect);
+    request.changes = [changes = std::move(changes)](const std::optional<Snapshot>&)
+        -> arrow::Result<SnapshotRequest::Changes> { return changes; };
+    return request;
+  }
+
   arrow::Result<CommitResult> CommitChecked(const Committable& committable,
                                             bool check_append_files) {
     CommitChanges changes = CollectChanges(committable, total_buckets_);
     CommitResult result;
-    auto request_for = [&](CommitKind kind, bool detect, std::vector<ManifestEntry> entries) {
-      SnapshotRequest request;
-      request.kind = kind;
-      request.identifier = committable.identifier;
-      request.watermark = committable.watermark;
-      request.properties = committable.properties;
-      request.detect_conflicts = detect;
-      request.changes = [entries = std::move(entries)](const std::optional<Snapshot>&)
-          -> arrow::Result<std::vector<ManifestEntry>> { return entries; };
-      return request;
-    };
     // At most two snapshots, in this order (spec 03 §3.3).
-    if (!changes.append.empty() || !ignore_empty_) {
+    if (!changes.append.empty() || !changes.append_index.empty() || !ignore_empty_) {
       const bool deletes =
           std::any_of(changes.append.begin(), changes.append.end(),
-                      [](const ManifestEntry& e) { return e.kind == EntryKind::kDelete; });
+                      [](const ManifestEntry& e) { return e.kind == EntryKind::kDelete; }) ||
+          std::any_of(changes.append_index.begin(), changes.append_index.end(),
+                      [](const IndexManifestEntry& e) {
+                        return e.file.index_type == kDeletionVectorsIndex;
+                      });
+      ARROW_RETURN_NOT_OK(TryCommit(
+          FixedRequest(committable, deletes ? CommitKind::kOverwrite : CommitKind::kAppend,
+                       deletes || check_append_files,
+                       {std::move(changes.append), std::move(changes.append_index)}),
+          &result));
+    }
+    if (!changes.compact.empty() || !changes.compact_index.empty()) {
       ARROW_RETURN_NOT_OK(
-          TryCommit(request_for(deletes ? CommitKind::kOverwrite : CommitKind::kAppend,
-                                deletes || check_append_files, std::move(changes.append)),
+          TryCommit(FixedRequest(committable, CommitKind::kCompact, true,
+                                 {std::move(changes.compact), std::move(changes.compact_index)}),
                     &result));
     }
-    if (!changes.compact.empty()) {
-      ARROW_RETURN_NOT_OK(
-          TryCommit(request_for(CommitKind::kCompact, true, std::move(changes.compact)), &result));
-    }
     return result;
+  }
+
+  /// Everything in scope goes, the new files come (spec 03 §4, step 4).
+  arrow::Result<SnapshotRequest::Changes> OverwriteChanges(
+      const PredicatePtr& scope, const std::optional<Snapshot>& latest,
+      const std::vector<ManifestEntry>& added,
+      const std::vector<IndexManifestEntry>& added_index) const {
+    SnapshotRequest::Changes changes;
+    if (latest) {
+      PartitionFilter filter(*table_, table_->partitioned() ? scope : nullptr);
+      ARROW_ASSIGN_OR_RAISE(
+          changes.entries,
+          ReadLiveEntries(
+              *table_, *latest, [&](std::string_view p) { return filter.Accepts(p); },
+              options_.token));
+      for (ManifestEntry& entry : changes.entries) entry.kind = EntryKind::kDelete;
+      ARROW_ASSIGN_OR_RAISE(auto index, IndexEntries(*latest));
+      for (IndexManifestEntry& entry : index) {
+        ARROW_ASSIGN_OR_RAISE(bool inside, filter.Accepts(entry.partition));
+        if (!inside) continue;
+        entry.kind = EntryKind::kDelete;
+        changes.index.push_back(std::move(entry));
+      }
+    }
+    changes.entries.insert(changes.entries.end(), added.begin(), added.end());
+    changes.index.insert(changes.index.end(), added_index.begin(), added_index.end());
+    return changes;
+  }
+
+  arrow::Result<std::vector<IndexManifestEntry>> IndexEntries(const Snapshot& snapshot) const {
+    if (!snapshot.index_manifest) return std::vector<IndexManifestEntry>();
+    return table_->manifests().ReadIndexManifest(*snapshot.index_manifest);
   }
 
   /// The retry loop of spec 03 §3.4.
@@ -309,11 +368,11 @@ class FileStoreCommitter : public Committer {
 
   arrow::Result<Prepared> Prepare(const SnapshotRequest& request,
                                   const std::optional<Snapshot>& latest) {
-    ARROW_ASSIGN_OR_RAISE(auto delta, request.changes(latest));
-    ARROW_RETURN_NOT_OK(CheckAgainstLatest(request, latest, &delta));
+    ARROW_ASSIGN_OR_RAISE(auto changes, request.changes(latest));
+    ARROW_RETURN_NOT_OK(CheckAgainstLatest(request, latest, changes.index, &changes.entries));
     ManifestWriter writer(table_->env.io, table_->paths, table_->PartitionFields(), &names_,
                           writer_options_);
-    auto snapshot = WriteMetadata(request, latest, std::move(delta), &writer);
+    auto snapshot = WriteMetadata(request, latest, std::move(changes), &writer);
     if (!snapshot.ok()) {
       RemoveFiles(writer.created_paths());
       return snapshot.status();
@@ -323,13 +382,22 @@ class FileStoreCommitter : public Committer {
 
   arrow::Status CheckAgainstLatest(const SnapshotRequest& request,
                                    const std::optional<Snapshot>& latest,
+                                   const std::vector<IndexManifestEntry>& index,
                                    std::vector<ManifestEntry>* delta) {
     const bool discard = discard_duplicates_ && request.kind == CommitKind::kAppend;
     if (!request.detect_conflicts && !discard) return arrow::Status::OK();
     std::vector<ManifestEntry> base;
+    std::vector<IndexManifestEntry> base_index;
     if (latest) {
       std::unordered_set<std::string> partitions;
       for (const ManifestEntry& entry : *delta) partitions.insert(entry.partition);
+      for (const IndexManifestEntry& entry : index) partitions.insert(entry.partition);
+      if (deletion_vectors_) {
+        ARROW_ASSIGN_OR_RAISE(base_index, IndexEntries(*latest));
+        std::erase_if(base_index, [&](const IndexManifestEntry& entry) {
+          return !partitions.contains(entry.partition);
+        });
+      }
       ARROW_ASSIGN_OR_RAISE(
           base, ReadLiveEntries(
                     *table_, *latest,
@@ -343,12 +411,18 @@ class FileStoreCommitter : public Committer {
                     [&](const ManifestEntry& entry) { return live.contains(entry.Identity()); });
     }
     if (!request.detect_conflicts) return arrow::Status::OK();
-    return CheckConflicts(table_->name, base, *delta, request.kind == CommitKind::kOverwrite);
+    ConflictCheck check;
+    check.table_name = table_->name;
+    check.overwrite = request.kind == CommitKind::kOverwrite;
+    check.vectors_by_file = deletion_vectors_ && total_buckets_ == -1;
+    check.row_id_ranges = data_evolution_ && request.kind == CommitKind::kCompact;
+    return CheckConflicts(check, base, base_index, *delta, index);
   }
 
   arrow::Result<Snapshot> WriteMetadata(const SnapshotRequest& request,
                                         const std::optional<Snapshot>& latest,
-                                        std::vector<ManifestEntry> delta, ManifestWriter* writer) {
+                                        SnapshotRequest::Changes changes, ManifestWriter* writer) {
+    std::vector<ManifestEntry>& delta = changes.entries;
     Snapshot s;
     s.id = latest ? latest->id + 1 : 1;
     s.commit_user = options_.commit_user;
@@ -380,6 +454,10 @@ class FileStoreCommitter : public Committer {
     s.base_manifest_list_size = base_list.size;
     ARROW_RETURN_NOT_OK(SyncPoint("base-list"));
 
+    if (row_tracking_) {
+      ARROW_ASSIGN_OR_RAISE(s.next_row_id,
+                            AssignRowIds(table_->name, s.id, s.next_row_id.value_or(0), &delta));
+    }
     for (ManifestEntry& entry : delta) ARROW_RETURN_NOT_OK(writer->Add(std::move(entry)));
     ARROW_ASSIGN_OR_RAISE(auto delta_manifests, writer->FinishEntries());
     ARROW_RETURN_NOT_OK(SyncPoint("delta-manifests"));
@@ -388,11 +466,27 @@ class FileStoreCommitter : public Committer {
     s.delta_manifest_list_size = delta_list.size;
     ARROW_RETURN_NOT_OK(SyncPoint("delta-list"));
 
+    if (!changes.index.empty()) {
+      std::vector<IndexManifestEntry> previous;
+      if (latest) {
+        ARROW_ASSIGN_OR_RAISE(previous, IndexEntries(*latest));
+      }
+      ARROW_ASSIGN_OR_RAISE(auto index, CombineIndexEntries(table_->name, total_buckets_ > 0,
+                                                            std::move(previous), changes.index));
+      s.index_manifest.reset();
+      if (!index.empty()) {
+        ARROW_ASSIGN_OR_RAISE(auto file, writer->WriteIndexManifest(index));
+        s.index_manifest = file.name;
+      }
+      ARROW_RETURN_NOT_OK(SyncPoint("index-manifest"));
+    }
+
     ARROW_ASSIGN_OR_RAISE(auto schema_id, table_->schemas->LatestId());
     if (!schema_id)
       return NotFound("table {}: it was dropped while the commit was under way", table_->name);
     s.schema_id = *schema_id;
-    if (latest) s.statistics = InheritedStatistics(*latest, s.schema_id);
+    s.statistics = request.statistics;
+    if (!s.statistics && latest) s.statistics = InheritedStatistics(*latest, s.schema_id);
     s.time_millis = table_->env.clock->NowMillis();
     return s;
   }
@@ -535,15 +629,6 @@ class FileStoreCommitter : public Committer {
     return Leaf(PredicateOp::kEq, {column}, {value});
   }
 
-  arrow::Status RefuseIndexFiles(const Snapshot& latest) const {
-    if (!latest.index_manifest) return arrow::Status::OK();
-    ManifestReader reader = table_->manifests();
-    ARROW_ASSIGN_OR_RAISE(auto entries, reader.ReadIndexManifest(*latest.index_manifest));
-    if (entries.empty()) return arrow::Status::OK();
-    return Unsupported("table {}: overwriting a table that has index files ({})", table_->name,
-                       entries[0].index_type);
-  }
-
   /// Identifier of the newest snapshot of our user (spec 03 §3.17).
   arrow::Result<std::optional<int64_t>> NewestIdentifierOfUser() {
     ARROW_ASSIGN_OR_RAISE(auto latest, table_->snapshots->LatestId());
@@ -590,6 +675,9 @@ class FileStoreCommitter : public Committer {
   bool ignore_empty_ = true;
   bool discard_duplicates_ = false;
   int32_t total_buckets_ = -1;
+  bool deletion_vectors_ = false;
+  bool row_tracking_ = false;
+  bool data_evolution_ = false;
 
   // State of the TryCommit under way.
   std::optional<int64_t>

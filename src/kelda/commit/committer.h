@@ -9,6 +9,7 @@
 #include "kelda/metadata/commit_message.h"
 #include "kelda/metadata/snapshot.h"
 #include "kelda/metadata/table_context.h"
+#include "kelda/metadata/table_statistics.h"
 
 namespace kelda {
 
@@ -34,7 +35,7 @@ struct CommitterOptions {
   std::shared_ptr<SnapshotPublisher>
       publisher;  ///< null: exclusive create on the table's file system
   /// Test hook: called with the name of each step just reached ("base-list", "delta-manifests",
-  /// "delta-list", "snapshot", "published"); an error fails the attempt there.
+  /// "delta-list", "index-manifest", "snapshot", "published"); an error fails the attempt there.
   std::function<arrow::Status(std::string_view step)> sync_point;
   CancellationToken token;
 };
@@ -67,6 +68,9 @@ class Committer {
   /// Replace data (spec 02 §8): one OVERWRITE snapshot.
   virtual arrow::Result<CommitResult> Overwrite(const OverwriteSpec& spec,
                                                 const Committable& committable) = 0;
+  /// Publish table statistics (spec 03 §6): a new file and one ANALYZE snapshot without changes. The
+  /// file is removed again unless the snapshot was published or may have been.
+  virtual arrow::Result<CommitResult> CommitStatistics(const TableStatistics& statistics) = 0;
 };
 
 }  // namespace kelda

@@ -10,6 +10,7 @@
 #include <arrow/record_batch.h>
 
 #include "kelda/base/cancellation.h"
+#include "kelda/base/row_ranges.h"
 #include "kelda/io/file_io.h"
 #include "kelda/types/data_type.h"
 #include "kelda/types/predicate.h"
@@ -64,6 +65,11 @@ struct ReadOptions {
   /// Superset filter: used only to skip row groups and pages; rows that do not match may come back.
   /// Columns need not be among `columns`.
   PredicatePtr predicate;
+  /// Rows wanted, a superset filter like `predicate`: used to skip row groups, stripes and pages.
+  /// Null = all.
+  std::shared_ptr<const RowRanges> rows;
+  /// Table options that say how values are stored (`orc.timestamp-ltz.legacy.type`), full key.
+  std::map<std::string, std::string> format_options;
   int64_t batch_rows = 32768;
   CancellationToken token;
   /// Called once with what was skipped, for EXPLAIN and metrics; may be empty.

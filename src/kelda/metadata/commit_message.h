@@ -20,6 +20,12 @@ struct CommitMessage {
   std::vector<DataFileMeta> deleted_files;
   std::vector<DataFileMeta> compact_before;
   std::vector<DataFileMeta> compact_after;
+
+  /// Index files of the statement's own changes and of its compactions.
+  std::vector<IndexFileMeta> new_index_files;
+  std::vector<IndexFileMeta> deleted_index_files;
+  std::vector<IndexFileMeta> compact_new_index_files;
+  std::vector<IndexFileMeta> compact_deleted_index_files;
 };
 
 /// One transaction as the committer sees it.

@@ -1,5 +1,6 @@
 #include "kelda/metadata/manifest.h"
 
+#include <optional>
 #include <unordered_map>
 
 #include <arrow/record_batch.h>
@@ -8,6 +9,7 @@
 #include "kelda/avro/reader.h"
 #include "kelda/avro/writer.h"
 #include "kelda/base/bytes.h"
+#include "kelda/metadata/decoded_manifest.h"
 #include "kelda/metadata/manifest_codec.h"
 #include "kelda/row/binary_row.h"
 #include "kelda/types/predicate.h"
@@ -125,74 +127,131 @@ arrow::Result<std::vector<ManifestFileMeta>> ManifestReader::ReadList(
 
 namespace {
 
-/// Remembers the answers of a partition filter for one manifest.
+using EntrySink = std::function<arrow::Status(ManifestEntry&&)>;
+
+/// Which of a manifest's partitions a filter wants.
 class PartitionAnswers {
  public:
-  explicit PartitionAnswers(const std::function<arrow::Result<bool>(std::string_view)>& filter)
-      : filter_(filter) {}
-  arrow::Result<bool> Accepts(std::string_view partition) {
-    if (!filter_) return true;
-    auto it = answers_.find(std::string(partition));
-    if (it != answers_.end()) return it->second;
-    ARROW_ASSIGN_OR_RAISE(bool accepts, filter_(partition));
-    answers_.emplace(partition, accepts);
-    return accepts;
+  /// Asks once for each partition. Without a filter all are wanted.
+  arrow::Status Ask(const std::function<arrow::Result<bool>(std::string_view)>& filter,
+                    const DecodedManifest& manifest) {
+    if (!filter) return arrow::Status::OK();
+    for (const std::string& partition : manifest.partitions()) {
+      ARROW_ASSIGN_OR_RAISE(bool accepts, filter(partition));
+      accepted_.push_back(accepts);
+      any_ = any_ || accepts;
+    }
+    partition_of_entry_ = &manifest.partition_of_entry();
+    return arrow::Status::OK();
+  }
+  bool any() const { return partition_of_entry_ == nullptr || any_; }
+  /// True if there is an answer for each of so many entries.
+  bool Covers(int64_t entries) const {
+    return partition_of_entry_ == nullptr ||
+           entries <= static_cast<int64_t>(partition_of_entry_->size());
+  }
+  bool Accepts(int64_t entry) const {
+    return partition_of_entry_ == nullptr || accepted_[(*partition_of_entry_)[entry]] != 0;
   }
 
  private:
-  const std::function<arrow::Result<bool>(std::string_view)>& filter_;
-  std::unordered_map<std::string, bool> answers_;
+  std::vector<uint8_t> accepted_;
+  bool any_ = false;
+  const std::vector<uint32_t>* partition_of_entry_ = nullptr;  ///< null: no filter
 };
 
-/// A look at the partitions alone: decoding the rest of the entries is the dear part.
-arrow::Result<bool> AnyPartitionAccepted(const std::shared_ptr<arrow::Buffer>& bytes,
-                                         const std::string& path, PartitionAnswers* answers) {
+arrow::Status CheckManifestSize(const std::string& path, int64_t size,
+                                const ManifestFileMeta& manifest) {
+  if (size == manifest.file_size) return arrow::Status::OK();
+  return Corruption("corrupt manifest '{}': it has {} bytes, its list says {}", path, size,
+                    manifest.file_size);
+}
+
+/// The partitions alone: decoding the rest of the entries is the dear part.
+arrow::Result<std::shared_ptr<const DecodedManifest>> DecodePartitions(
+    const std::shared_ptr<arrow::Buffer>& bytes, const std::string& path) {
   avro::ReadOptions options;
   options.output = ManifestEntryArrowSchema();
   options.projection = std::vector<std::string>{"_PARTITION"};
   ARROW_ASSIGN_OR_RAISE(auto reader, avro::AvroFileReader::Open(bytes, path, options));
+  DecodedManifest::Builder builder(DecodedManifest::Depth::kPartitions, bytes->size());
   while (true) {
     ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
-    if (batch == nullptr) return false;
+    if (batch == nullptr) return builder.Finish();
     const auto& partitions = static_cast<const arrow::BinaryArray&>(*batch->column(0));
-    for (int64_t i = 0; i < partitions.length(); ++i) {
-      ARROW_ASSIGN_OR_RAISE(bool accepts, answers->Accepts(partitions.GetView(i)));
-      if (accepts) return true;
-    }
+    for (int64_t i = 0; i < partitions.length(); ++i) builder.AddPartition(partitions.GetView(i));
   }
+}
+
+/// Gives the wanted entries of `batch`, whose first one is entry `first` of the manifest, to `sink`.
+arrow::Status SinkEntries(const ManifestEntryBatch& batch, int64_t first,
+                          const PartitionAnswers& answers,
+                          const ManifestReader::EntryOptions& options, const EntrySink& sink) {
+  for (int64_t row = 0; row < batch.num_rows(); ++row) {
+    if (!answers.Accepts(first + row)) continue;
+    if (options.only_deletes && batch.kind(row) != EntryKind::kDelete) continue;
+    ARROW_RETURN_NOT_OK(sink(batch.Entry(row, options.value_stats)));
+  }
+  return arrow::Status::OK();
 }
 
 }  // namespace
 
-arrow::Status ManifestReader::ReadEntries(
-    const ManifestFileMeta& manifest, const EntryOptions& options,
-    const std::function<arrow::Status(ManifestEntry&&)>& sink) const {
+arrow::Status ManifestReader::ReadEntries(const ManifestFileMeta& manifest,
+                                          const EntryOptions& options,
+                                          const EntrySink& sink) const {
+  using Depth = DecodedManifest::Depth;
+  const Depth wanted = options.value_stats ? Depth::kAll : Depth::kWithoutValueStats;
   const std::string path = paths_.ManifestFile(manifest.file_name);
-  ARROW_ASSIGN_OR_RAISE(auto bytes, ReadFile(path));
-  if (bytes->size() != manifest.file_size) {
-    return Corruption("corrupt manifest '{}': it has {} bytes, its list says {}", path,
-                      bytes->size(), manifest.file_size);
-  }
-  PartitionAnswers answers(options.partition_filter);
+  auto known = cache_ == nullptr ? nullptr : cache_->GetDecoded(path);
+  std::shared_ptr<arrow::Buffer> bytes;
+  auto read_file = [&]() -> arrow::Status {
+    if (bytes != nullptr) return arrow::Status::OK();
+    ARROW_ASSIGN_OR_RAISE(std::string text, io_->ReadAll(path, kManifestMaxBytes));
+    bytes = arrow::Buffer::FromString(std::move(text));
+    return CheckManifestSize(path, bytes->size(), manifest);
+  };
+  if (known != nullptr) ARROW_RETURN_NOT_OK(CheckManifestSize(path, known->file_size(), manifest));
+  PartitionAnswers answers;
   if (options.partition_filter) {
-    ARROW_ASSIGN_OR_RAISE(bool any, AnyPartitionAccepted(bytes, path, &answers));
-    if (!any) return arrow::Status::OK();
+    if (known == nullptr) {
+      ARROW_RETURN_NOT_OK(read_file());
+      ARROW_ASSIGN_OR_RAISE(known, DecodePartitions(bytes, path));
+      if (cache_ != nullptr) cache_->PutDecoded(path, known);
+    }
+    ARROW_RETURN_NOT_OK(answers.Ask(options.partition_filter, *known));
+    if (!answers.any()) return arrow::Status::OK();
   }
+  int64_t first = 0;
+  if (known != nullptr && known->depth() >= wanted) {
+    for (const ManifestEntryBatch& batch : known->batches()) {
+      ARROW_RETURN_NOT_OK(SinkEntries(batch, first, answers, options, sink));
+      first += batch.num_rows();
+    }
+    return arrow::Status::OK();
+  }
+  ARROW_RETURN_NOT_OK(read_file());
+  const int64_t file_size = bytes->size();
   avro::ReadOptions read;
   read.output = ManifestEntryArrowSchema();
   if (!options.value_stats) read.projection = PathsWithoutValueStats();
   ARROW_ASSIGN_OR_RAISE(auto reader, avro::AvroFileReader::Open(std::move(bytes), path, read));
+  std::optional<DecodedManifest::Builder> kept;
+  if (cache_ != nullptr) kept.emplace(wanted, file_size);
   while (true) {
     ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
-    if (batch == nullptr) return arrow::Status::OK();
+    if (batch == nullptr) break;
     ARROW_ASSIGN_OR_RAISE(auto view, ManifestEntryBatch::Make(std::move(batch), path));
-    for (int64_t row = 0; row < view.num_rows(); ++row) {
-      if (options.only_deletes && view.kind(row) != EntryKind::kDelete) continue;
-      ARROW_ASSIGN_OR_RAISE(bool accepts, answers.Accepts(view.partition(row)));
-      if (!accepts) continue;
-      ARROW_RETURN_NOT_OK(sink(view.Entry(row)));
-    }
+    if (!answers.Covers(first + view.num_rows()))
+      return Corruption("corrupt manifest '{}': it changed while it was read", path);
+    ARROW_RETURN_NOT_OK(SinkEntries(view, first, answers, options, sink));
+    first += view.num_rows();
+    if (!kept) continue;
+    kept->AddBatch(view);
+    if (kept->memory_bytes() > cache_->item_bytes_max()) kept.reset();
   }
+  if (kept) cache_->PutDecoded(path, kept->Finish());
+  return arrow::Status::OK();
 }
 
 arrow::Result<std::vector<ManifestEntry>> ManifestReader::ReadEntries(
@@ -414,6 +473,20 @@ arrow::Result<ManifestWriter::ListFile> ManifestWriter::WriteList(
   std::shared_ptr<arrow::io::OutputStream> stream;
   ARROW_ASSIGN_OR_RAISE(auto writer, CreateFile(list.name, avro::kManifestListSchema, &stream));
   ARROW_ASSIGN_OR_RAISE(auto batch, EncodeManifestList(metas));
+  ARROW_RETURN_NOT_OK(writer->Write(batch));
+  ARROW_RETURN_NOT_OK(writer->Finish());
+  ARROW_ASSIGN_OR_RAISE(list.size, stream->Tell());
+  ARROW_RETURN_NOT_OK(stream->Close());
+  return list;
+}
+
+arrow::Result<ManifestWriter::ListFile> ManifestWriter::WriteIndexManifest(
+    const std::vector<IndexManifestEntry>& entries) {
+  ListFile list;
+  list.name = names_->NextIndexManifest();
+  std::shared_ptr<arrow::io::OutputStream> stream;
+  ARROW_ASSIGN_OR_RAISE(auto writer, CreateFile(list.name, avro::kIndexManifestSchema, &stream));
+  ARROW_ASSIGN_OR_RAISE(auto batch, EncodeIndexManifest(entries));
   ARROW_RETURN_NOT_OK(writer->Write(batch));
   ARROW_RETURN_NOT_OK(writer->Finish());
   ARROW_ASSIGN_OR_RAISE(list.size, stream->Tell());

@@ -86,15 +86,47 @@ struct ManifestFileMeta {
   std::optional<int64_t> min_row_id, max_row_id;
 };
 
-/// One line of an index manifest, as far as append tables without row-level changes need it.
-struct IndexManifestEntry {
-  EntryKind kind = EntryKind::kAdd;
-  std::string partition;
-  int32_t bucket = 0;
+/// Where one deletion vector lies in an index file (spec 01 §7.1).
+struct DeletionVectorRange {
+  std::string data_file;  ///< bare name of the data file whose rows are deleted
+  int32_t offset = 0;     ///< of the record's size field
+  int32_t length = 0;     ///< as stored: without size and checksum for 32-bit vectors
+  std::optional<int64_t> cardinality;
+  bool operator==(const DeletionVectorRange&) const = default;
+};
+
+/// Row ids and field that a global index covers (spec 01 §7.9).
+struct GlobalIndexMeta {
+  int64_t row_range_start = 0;
+  int64_t row_range_end = 0;  ///< inclusive
+  int32_t field_id = 0;
+  std::optional<std::vector<int32_t>> extra_field_ids;
+  std::optional<std::string> meta;
+  bool operator==(const GlobalIndexMeta&) const = default;
+};
+
+inline constexpr std::string_view kDeletionVectorsIndex = "DELETION_VECTORS";
+inline constexpr std::string_view kHashIndex = "HASH";
+
+/// One index file (IndexFileMeta).
+struct IndexFileMeta {
   std::string index_type;
   std::string file_name;
   int64_t file_size = 0;
-  int64_t row_count = 0;
+  int64_t row_count = 0;  ///< hashes, vectors or rows covered, by type
+  std::optional<std::vector<DeletionVectorRange>> deletion_vectors;  ///< in file order
+  std::optional<std::string> external_path;
+  std::optional<GlobalIndexMeta> global_index;
+  bool operator==(const IndexFileMeta&) const = default;
+};
+
+/// One line of an index manifest.
+struct IndexManifestEntry {
+  EntryKind kind = EntryKind::kAdd;
+  std::string partition;  ///< serialized row
+  int32_t bucket = 0;
+  IndexFileMeta file;
+  bool operator==(const IndexManifestEntry&) const = default;
 };
 
 /// Reads manifests of one table. Thread-safe.
@@ -160,6 +192,8 @@ class ManifestWriter {
     int64_t size = 0;
   };
   arrow::Result<ListFile> WriteList(const std::vector<ManifestFileMeta>& metas);
+  /// One index manifest: the complete list of index files of a snapshot.
+  arrow::Result<ListFile> WriteIndexManifest(const std::vector<IndexManifestEntry>& entries);
 
   const std::vector<std::string>& created_paths() const { return created_paths_; }
 

@@ -4,6 +4,7 @@
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
+#include <arrow/util/byte_size.h>
 
 #include "kelda/avro/arrow_schema.h"
 #include "kelda/avro/paimon_schemas.h"
@@ -12,6 +13,9 @@
 namespace kelda {
 
 namespace {
+
+/// Arrays, their types and buffers: some 40 columns.
+constexpr int64_t kBatchOverheadBytes = 16 << 10;
 
 std::shared_ptr<arrow::Schema> SchemaOf(std::string_view json) {
   // The schemas are constants of ours: a failure here is a broken build, found by any test.
@@ -276,7 +280,11 @@ std::string_view ManifestEntryBatch::partition(int64_t row) const {
   return columns_->partition->GetView(row);
 }
 
-ManifestEntry ManifestEntryBatch::Entry(int64_t row) const {
+int64_t ManifestEntryBatch::memory_bytes() const {
+  return arrow::util::TotalBufferSize(*batch_) + kBatchOverheadBytes;
+}
+
+ManifestEntry ManifestEntryBatch::Entry(int64_t row, bool value_stats) const {
   const Columns& c = *columns_;
   ManifestEntry entry;
   entry.kind = kind(row);
@@ -290,7 +298,7 @@ ManifestEntry ManifestEntryBatch::Entry(int64_t row) const {
   file.min_key = std::string(c.min_key->GetView(row));
   file.max_key = std::string(c.max_key->GetView(row));
   if (c.key_stats) file.key_stats = c.key_stats->At(row);
-  if (c.value_stats) file.value_stats = c.value_stats->At(row);
+  if (value_stats && c.value_stats) file.value_stats = c.value_stats->At(row);
   file.min_sequence_number = c.min_sequence->Value(row);
   file.max_sequence_number = c.max_sequence->Value(row);
   file.schema_id = c.schema_id->Value(row);
@@ -300,7 +308,7 @@ ManifestEntry ManifestEntryBatch::Entry(int64_t row) const {
   file.delete_row_count = ValueAt<int64_t>(c.delete_rows, row);
   file.embedded_file_index = TextAt(c.embedded_index, row);
   file.file_source = ValueAt<int32_t>(c.file_source, row);
-  file.value_stats_cols = c.value_stats_cols.At(row);
+  if (value_stats) file.value_stats_cols = c.value_stats_cols.At(row);
   file.external_path = TextAt(c.external_path, row);
   file.first_row_id = ValueAt<int64_t>(c.first_row_id, row);
   file.write_cols = c.write_cols.At(row);

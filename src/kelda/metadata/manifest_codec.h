@@ -29,7 +29,9 @@ class ManifestEntryBatch {
   int64_t num_rows() const { return batch_->num_rows(); }
   EntryKind kind(int64_t row) const;
   std::string_view partition(int64_t row) const;
-  ManifestEntry Entry(int64_t row) const;
+  /// Without `value_stats` the entry's value statistics stay empty, also when they are there.
+  ManifestEntry Entry(int64_t row, bool value_stats = true) const;
+  int64_t memory_bytes() const;
 
  private:
   struct Columns;
@@ -46,5 +48,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> EncodeManifestEntries(
     const std::vector<ManifestEntry>& entries);
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> EncodeManifestList(
     const std::vector<ManifestFileMeta>& metas);
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> EncodeIndexManifest(
+    const std::vector<IndexManifestEntry>& entries);
 
 }  // namespace kelda

@@ -1,8 +1,6 @@
 #include "kelda/metadata/snapshot.h"
 
-#include <charconv>
-#include <set>
-
+#include "kelda/metadata/json_members.h"
 #include "kelda/types/table_schema.h"
 
 namespace kelda {
@@ -10,69 +8,6 @@ namespace kelda {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Typed access to the members of a JSON object whose content is not trusted.
-class Members {
- public:
-  Members(const Json& json, std::string_view source) : json_(json), source_(source) {}
-
-  const Json* Find(const char* key) {
-    seen_.insert(key);
-    auto it = json_.find(key);
-    return it == json_.end() || it->is_null() ? nullptr : &*it;
-  }
-
-  arrow::Result<std::optional<int64_t>> OptionalInt(const char* key) {
-    const Json* value = Find(key);
-    if (value == nullptr) return std::nullopt;
-    if (value->is_number_integer()) {
-      if (value->is_number_unsigned() && value->get<uint64_t>() > INT64_MAX) return Bad(key);
-      return value->get<int64_t>();
-    }
-    // Old releases wrote the commit identifier as text (spec 01 §3).
-    if (value->is_string()) {
-      const auto& text = value->get_ref<const std::string&>();
-      int64_t parsed = 0;
-      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-      if (error == std::errc() && end == text.data() + text.size()) return parsed;
-    }
-    return Bad(key);
-  }
-
-  arrow::Result<int64_t> Int(const char* key, std::optional<int64_t> fallback = std::nullopt) {
-    ARROW_ASSIGN_OR_RAISE(auto value, OptionalInt(key));
-    if (value) return *value;
-    if (fallback) return *fallback;
-    return Missing(key);
-  }
-
-  arrow::Result<std::optional<std::string>> OptionalText(const char* key) {
-    const Json* value = Find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) return Bad(key);
-    return value->get<std::string>();
-  }
-
-  arrow::Result<std::string> Text(const char* key) {
-    ARROW_ASSIGN_OR_RAISE(auto value, OptionalText(key));
-    if (!value) return Missing(key);
-    return *value;
-  }
-
-  arrow::Status Bad(const char* key) const {
-    return Corruption("corrupt snapshot file '{}': member '{}' has a value of the wrong type",
-                      source_, key);
-  }
-  arrow::Status Missing(const char* key) const {
-    return Corruption("corrupt snapshot file '{}': member '{}' is missing", source_, key);
-  }
-  const std::set<std::string>& seen() const { return seen_; }
-
- private:
-  const Json& json_;
-  std::string_view source_;
-  std::set<std::string> seen_;
-};
 
 }  // namespace
 
@@ -135,7 +70,7 @@ arrow::Result<Snapshot> Snapshot::FromJsonText(std::string_view text, std::strin
     return Corruption("corrupt snapshot file '{}': not a JSON object ({} bytes)", source,
                       text.size());
   }
-  Members members(json, source);
+  JsonMembers members(json, "snapshot", source);
   Snapshot s;
   ARROW_ASSIGN_OR_RAISE(int64_t version, members.Int("version", 0));
   s.version = static_cast<int32_t>(version);
@@ -171,9 +106,7 @@ arrow::Result<Snapshot> Snapshot::FromJsonText(std::string_view text, std::strin
   }
   ARROW_ASSIGN_OR_RAISE(s.next_row_id, members.OptionalInt("nextRowId"));
   ARROW_ASSIGN_OR_RAISE(s.operation, members.OptionalText("operation"));
-  for (const auto& [key, value] : json.items()) {
-    if (!members.seen().count(key)) s.unknown[key] = value;
-  }
+  s.unknown = members.Unknown();
   if (s.id <= 0) return members.Bad("id");
   return s;
 }

@@ -54,6 +54,10 @@ arrow::Status CheckKind(const TableContext& table) {
     return Unsupported("table {} has a primary key ({}); primary-key tables", table.name,
                        fmt::join(table.schema->primary_keys, ", "));
   }
+  ARROW_ASSIGN_OR_RAISE(int32_t buckets, table.options.Get(OptionKeys::kBucket));
+  if (buckets < -1) {
+    return Invalid("table {}: 'bucket' = '{}' needs a primary key", table.name, buckets);
+  }
   for (const DataField& field : table.fields()) {
     auto mapped = ToArrowType(field.type);
     if (!mapped.ok())

@@ -32,6 +32,7 @@ class TablePaths {
   std::string BranchDir() const { return root_ + "/branch"; }
   std::string ManifestDir() const { return root_ + "/manifest"; }
   std::string ManifestFile(std::string_view name) const;
+  std::string IndexDir() const { return root_ + "/index"; }
   /// Directory of a bucket; `partition_path` as PartitionPath() gives it, with its final slash, or
   /// empty.
   std::string BucketDir(std::string_view partition_path, int32_t bucket) const;

@@ -10,8 +10,6 @@ namespace {
 constexpr std::string_view kPrimaryKeyOnly =
     "Only tables with a primary key use it, and those are refused as a whole.";
 constexpr std::string_view kInsertsOnly = "Every row written here is an insert.";
-constexpr std::string_view kBucketOnly =
-    "Only tables with fixed buckets use it, and a bucket other than -1 is refused.";
 constexpr std::string_view kStreamingOnly =
     "Only streaming reads use it, and every read here is a batch read.";
 constexpr std::string_view kLookupOnly =

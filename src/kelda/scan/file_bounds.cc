@@ -1,6 +1,7 @@
 #include <unordered_map>
 
 #include "kelda/row/binary_row.h"
+#include "kelda/row/cast.h"
 #include "kelda/scan/plan.h"
 
 namespace kelda {
@@ -32,6 +33,18 @@ const DataField* FieldById(const std::vector<DataField>& fields, int32_t id) {
   return nullptr;
 }
 
+/// Bounds of a column as its values are read: cast to the type it has now, where the cast keeps
+/// their order. A column that is all NULL stays that.
+ColumnBounds EvolvedBounds(const DataField& written, const DataField& current, ColumnBounds bounds,
+                           int64_t row_count) {
+  if (current.type.EqualsIgnoringNullability(written.type)) return bounds;
+  CastBounds cast = BoundsAfterCast(written.type, current.type, bounds.min, bounds.max);
+  const bool all_null = bounds.null_count && *bounds.null_count == row_count;
+  ColumnBounds evolved{std::move(cast.min), std::move(cast.max), std::nullopt};
+  if (cast.same_nulls || all_null) evolved.null_count = bounds.null_count;
+  return evolved;
+}
+
 }  // namespace
 
 arrow::Result<std::shared_ptr<BoundsSource>> FileBounds(const TableContext& table,
@@ -40,6 +53,7 @@ arrow::Result<std::shared_ptr<BoundsSource>> FileBounds(const TableContext& tabl
   if (file.schema_id != table.schema->id) {
     ARROW_ASSIGN_OR_RAISE(file_schema, table.schemas->Read(file.schema_id));
   }
+  ARROW_ASSIGN_OR_RAISE(const auto stored, StoredFields(*file_schema, file));
   // Columns that the statistics cover, in order (spec 01 §5.7: dense store).
   std::vector<const DataField*> covered;
   if (file.value_stats_cols) {
@@ -53,13 +67,13 @@ arrow::Result<std::shared_ptr<BoundsSource>> FileBounds(const TableContext& tabl
       covered.push_back(&file_schema->fields[index]);
     }
   } else {
-    for (const DataField& field : file_schema->fields) covered.push_back(&field);
+    for (const DataField& field : stored) covered.push_back(&field);
   }
 
   std::unordered_map<std::string, ColumnBounds> columns;
-  // A column that the file's schema lacks is null in every row.
+  // A column that the file lacks is null in every row.
   for (const DataField& field : table.fields()) {
-    if (FieldById(file_schema->fields, field.id) == nullptr) {
+    if (FieldById(stored, field.id) == nullptr) {
       columns[field.name] = ColumnBounds{nullptr, nullptr, file.row_count};
     }
   }
@@ -78,14 +92,13 @@ arrow::Result<std::shared_ptr<BoundsSource>> FileBounds(const TableContext& tabl
     for (size_t i = 0; i < covered.size(); ++i) {
       const DataField* current = FieldById(table.fields(), covered[i]->id);
       if (current == nullptr) continue;
-      ColumnBounds bounds;
+      ColumnBounds written;
       if (i < file.value_stats.null_counts.size())
-        bounds.null_count = file.value_stats.null_counts[i];
-      // Bounds of another type would be compared as if they were of this one; nulls stay nulls in
-      // any cast but a failing one, so only the null count of an unchanged column is used too.
-      if (!current->type.EqualsIgnoringNullability(covered[i]->type)) continue;
-      if (min[i]->is_valid) bounds.min = min[i];
-      if (max[i]->is_valid) bounds.max = max[i];
+        written.null_count = file.value_stats.null_counts[i];
+      if (min[i]->is_valid) written.min = min[i];
+      if (max[i]->is_valid) written.max = max[i];
+      ColumnBounds bounds =
+          EvolvedBounds(*covered[i], *current, std::move(written), file.row_count);
       columns[current->name] = std::move(bounds);
     }
   }

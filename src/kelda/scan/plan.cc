@@ -4,96 +4,63 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kelda/index/deletion_vector_rewrite.h"
 #include "kelda/row/binary_row.h"
+#include "kelda/scan/bucket_filter.h"
+#include "kelda/scan/live_entries.h"
 #include "kelda/scan/partition_filter.h"
 
 namespace kelda {
 
 namespace {
 
-using IdentitySet = std::unordered_set<std::string>;
+using FileGroup = std::vector<DataFileMeta>;
 
-arrow::Result<std::vector<ManifestFileMeta>> ReadDataManifests(const ManifestReader& reader,
-                                                               const Snapshot& snapshot) {
-  ARROW_ASSIGN_OR_RAISE(auto manifests, reader.ReadList(snapshot.base_manifest_list,
-                                                        snapshot.base_manifest_list_size));
-  ARROW_ASSIGN_OR_RAISE(
-      auto delta, reader.ReadList(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size));
-  manifests.insert(manifests.end(), std::make_move_iterator(delta.begin()),
-                   std::make_move_iterator(delta.end()));
-  return manifests;
-}
-
-/// Identities of all DELETE entries. A separate pass over the few manifests that have any, so that
-/// ADD entries can be judged, and dropped, as they stream by.
-arrow::Result<IdentitySet> CollectDeletes(const TableContext& table, const ManifestReader& reader,
-                                          const std::vector<ManifestFileMeta>& manifests,
-                                          const ManifestReader::EntryOptions& options,
-                                          const CancellationToken& token) {
-  std::vector<const ManifestFileMeta*> with_deletes;
-  for (const auto& manifest : manifests) {
-    if (manifest.num_deleted_files > 0) with_deletes.push_back(&manifest);
+/// Files that are read together: each alone, or under data evolution those of overlapping row ids,
+/// side by side.
+std::vector<FileGroup> GroupFiles(FileGroup files, bool data_evolution) {
+  std::vector<FileGroup> groups;
+  if (!data_evolution) {
+    std::stable_sort(files.begin(), files.end(), [](const DataFileMeta& a, const DataFileMeta& b) {
+      return a.min_sequence_number < b.min_sequence_number;
+    });
+    for (DataFileMeta& file : files) {
+      groups.emplace_back();
+      groups.back().push_back(std::move(file));
+    }
+    return groups;
   }
-  std::vector<IdentitySet> parts(with_deletes.size());
-  ManifestReader::EntryOptions only_deletes = options;
-  only_deletes.value_stats = false;
-  only_deletes.only_deletes = true;
-  ARROW_RETURN_NOT_OK(ParallelFor(
-      *table.env.executor, static_cast<int64_t>(with_deletes.size()), token, [&](int64_t i) {
-        return reader.ReadEntries(*with_deletes[i], only_deletes, [&, i](ManifestEntry&& entry) {
-          parts[i].insert(entry.Identity());
-          return token.Check();
-        });
-      }));
-  IdentitySet all;
-  for (auto& part : parts) all.merge(part);
-  return all;
-}
-
-/// Streams the live ADD entries of `manifests` (ADD minus DELETE) to `sink(manifest index, entry)`,
-/// which runs on several threads but only once at a time per manifest.
-arrow::Status ForEachLiveEntry(const TableContext& table,
-                               const std::vector<ManifestFileMeta>& manifests,
-                               const ManifestReader::EntryOptions& options,
-                               const CancellationToken& token,
-                               const std::function<arrow::Status(int64_t, ManifestEntry&&)>& sink) {
-  ManifestReader reader = table.manifests();
-  ARROW_ASSIGN_OR_RAISE(IdentitySet deletes,
-                        CollectDeletes(table, reader, manifests, options, token));
-  return ParallelFor(*table.env.executor, static_cast<int64_t>(manifests.size()), token,
-                     [&](int64_t i) {
-                       return reader.ReadEntries(
-                           manifests[i], options, [&, i](ManifestEntry&& entry) -> arrow::Status {
-                             ARROW_RETURN_NOT_OK(token.Check());
-                             if (entry.kind != EntryKind::kAdd) return arrow::Status::OK();
-                             if (!deletes.empty() && deletes.contains(entry.Identity()))
-                               return arrow::Status::OK();
-                             return sink(i, std::move(entry));
-                           });
-                     });
-}
-
-arrow::Status RefuseUnreadableFile(const TableContext& table, const DataFileMeta& file) {
-  if (file.write_cols) {
-    return Unsupported("table {}: data file '{}' holds only some columns (data evolution)",
-                       table.name, file.file_name);
+  std::stable_sort(files.begin(), files.end(), [](const DataFileMeta& a, const DataFileMeta& b) {
+    return a.first_row_id.value_or(-1) < b.first_row_id.value_or(-1);
+  });
+  int64_t group_end = -1;
+  for (DataFileMeta& file : files) {
+    if (!file.first_row_id || *file.first_row_id >= group_end || groups.empty()) {
+      groups.emplace_back();
+      group_end = -1;
+    }
+    if (file.first_row_id) group_end = std::max(group_end, *file.first_row_id + file.row_count);
+    groups.back().push_back(std::move(file));
   }
-  return arrow::Status::OK();
+  return groups;
 }
 
 /// Close the bin before it grows past the target (spec 02 §10.3, packForOrdered).
-std::vector<std::vector<DataFileMeta>> PackFiles(std::vector<DataFileMeta> files,
-                                                 int64_t target_bytes, int64_t open_cost_bytes) {
-  std::vector<std::vector<DataFileMeta>> bins;
+std::vector<FileGroup> PackGroups(std::vector<FileGroup> groups, int64_t target_bytes,
+                                  int64_t open_cost_bytes, bool count_blobs) {
+  std::vector<FileGroup> bins;
   int64_t weight = 0;
-  for (DataFileMeta& file : files) {
-    const int64_t w = std::max(file.file_size, open_cost_bytes);
+  for (FileGroup& group : groups) {
+    int64_t w = 0;
+    for (const DataFileMeta& file : group) {
+      if (count_blobs || !IsBlobFile(file)) w += std::max(file.file_size, open_cost_bytes);
+    }
     if (bins.empty() || weight + w > target_bytes) {
       bins.emplace_back();
       weight = 0;
     }
     weight += w;
-    bins.back().push_back(std::move(file));
+    for (DataFileMeta& file : group) bins.back().push_back(std::move(file));
   }
   return bins;
 }
@@ -101,7 +68,10 @@ std::vector<std::vector<DataFileMeta>> PackFiles(std::vector<DataFileMeta> files
 /// Entries grouped by (partition, bucket) in the order of their first file.
 class SplitBuilder {
  public:
-  explicit SplitBuilder(const TableContext& table) : table_(table) {}
+  /// `may_match` (may be null): files of one row sequence are dropped unless it says true.
+  SplitBuilder(const TableContext& table, bool data_evolution,
+               std::function<arrow::Result<bool>(const FileGroup&)> may_match)
+      : table_(table), data_evolution_(data_evolution), may_match_(std::move(may_match)) {}
 
   void Add(ManifestEntry entry) {
     std::string key = entry.partition;
@@ -121,17 +91,19 @@ class SplitBuilder {
     const auto partition_types = table_.PartitionTypes();
     std::unordered_set<std::string_view> partitions;
     std::vector<Split> splits;
+    ARROW_ASSIGN_OR_RAISE(bool as_descriptor, table_.options.Get(OptionKeys::kBlobAsDescriptor));
+    ARROW_ASSIGN_OR_RAISE(auto by_size, table_.options.Find(OptionKeys::kBlobSplitByFileSize));
+    const bool count_blobs = by_size.value_or(!as_descriptor);
     for (Group& group : groups_) {
-      partitions.insert(group.partition);
       ARROW_ASSIGN_OR_RAISE(auto values,
                             DecodePartition(partition_types, group.partition, table_.name));
       ARROW_ASSIGN_OR_RAISE(std::string partition_path,
                             PartitionPath(partition_fields, values, table_.partition_path_options));
-      std::stable_sort(group.files.begin(), group.files.end(),
-                       [](const DataFileMeta& a, const DataFileMeta& b) {
-                         return a.min_sequence_number < b.min_sequence_number;
-                       });
-      for (auto& files : PackFiles(std::move(group.files), target, open_cost)) {
+      std::vector<FileGroup> file_groups = GroupFiles(std::move(group.files), data_evolution_);
+      if (may_match_) ARROW_RETURN_NOT_OK(DropUnmatched(&file_groups));
+      if (file_groups.empty()) continue;
+      partitions.insert(group.partition);
+      for (auto& files : PackGroups(std::move(file_groups), target, open_cost, count_blobs)) {
         Split split;
         split.partition = group.partition;
         split.partition_values = values;
@@ -139,6 +111,7 @@ class SplitBuilder {
         split.total_buckets = group.total_buckets;
         split.bucket_dir = table_.paths.BucketDir(partition_path, group.bucket);
         split.files = std::move(files);
+        split.data_evolution = data_evolution_;
         splits.push_back(std::move(split));
       }
     }
@@ -153,7 +126,19 @@ class SplitBuilder {
     int32_t total_buckets;
     std::vector<DataFileMeta> files;
   };
+  arrow::Status DropUnmatched(std::vector<FileGroup>* groups) const {
+    std::vector<FileGroup> kept;
+    for (FileGroup& group : *groups) {
+      ARROW_ASSIGN_OR_RAISE(bool may, may_match_(group));
+      if (may) kept.push_back(std::move(group));
+    }
+    *groups = std::move(kept);
+    return arrow::Status::OK();
+  }
+
   const TableContext& table_;
+  const bool data_evolution_;
+  const std::function<arrow::Result<bool>(const FileGroup&)> may_match_;
   std::vector<Group> groups_;
   std::unordered_map<std::string, size_t> index_;
 };
@@ -161,7 +146,7 @@ class SplitBuilder {
 void ApplyLimit(int64_t limit, std::vector<Split>* splits) {
   int64_t rows = 0;
   for (size_t i = 0; i < splits->size(); ++i) {
-    rows += (*splits)[i].RowCount();
+    rows += (*splits)[i].LiveRowCount().value_or(0);
     if (rows >= limit) {
       splits->resize(i + 1);
       return;
@@ -169,17 +154,55 @@ void ApplyLimit(int64_t limit, std::vector<Split>* splits) {
   }
 }
 
+arrow::Result<bool> StoresAny(const TableContext& table, const DataFileMeta& file,
+                              const std::vector<DataField>& projection) {
+  TableSchemaPtr schema = table.schema;
+  if (file.schema_id != schema->id) {
+    ARROW_ASSIGN_OR_RAISE(schema, table.schemas->Read(file.schema_id));
+  }
+  ARROW_ASSIGN_OR_RAISE(const auto stored, StoredFields(*schema, file));
+  for (const DataField& wanted : projection) {
+    for (const DataField& field : stored) {
+      if (field.id == wanted.id) return true;
+    }
+  }
+  return false;
+}
+
+/// Attach the deletion vectors that the snapshot's index manifest lists (spec 02 §10.3).
+arrow::Status AttachDeletionVectors(const TableContext& table, const Snapshot& snapshot,
+                                    std::vector<Split>* splits) {
+  ARROW_ASSIGN_OR_RAISE(bool enabled, table.options.Get(OptionKeys::kDeletionVectorsEnabled));
+  if (!enabled || !snapshot.index_manifest || splits->empty()) return arrow::Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const auto by_bucket, DeletionVectorEntries(table, snapshot));
+  std::map<BucketKey, std::unordered_map<std::string, DeletionFile>> vectors;
+  for (Split& split : *splits) {
+    const BucketKey key{split.partition, split.bucket};
+    const auto entries = by_bucket.find(key);
+    if (entries == by_bucket.end()) continue;
+    auto [it, is_new] = vectors.try_emplace(key);
+    if (is_new) {
+      for (const IndexManifestEntry& entry : entries->second) {
+        if (!entry.file.deletion_vectors) continue;
+        ARROW_ASSIGN_OR_RAISE(std::string path,
+                              IndexFilePath(table, entry.partition, entry.bucket, entry.file));
+        for (const DeletionVectorRange& range : *entry.file.deletion_vectors) {
+          it->second[range.data_file] =
+              DeletionFile{path, range.offset, range.length, range.cardinality};
+        }
+      }
+    }
+    for (size_t i = 0; i < split.files.size(); ++i) {
+      const auto found = it->second.find(split.files[i].file_name);
+      if (found == it->second.end()) continue;
+      split.deletion_files.resize(split.files.size());
+      split.deletion_files[i] = found->second;
+    }
+  }
+  return arrow::Status::OK();
+}
+
 }  // namespace
-
-int64_t Split::RowCount() const {
-  int64_t rows = 0;
-  for (const DataFileMeta& file : files) rows += file.row_count;
-  return rows;
-}
-
-std::string Split::FilePath(const DataFileMeta& file) const {
-  return file.external_path ? *file.external_path : JoinPath(bucket_dir, file.file_name);
-}
 
 arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& request) {
   ScanPlan plan;
@@ -192,6 +215,7 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
   }
   plan.exact = split_predicate.outside == nullptr;
   PartitionFilter partition_filter(table, split_predicate.inside);
+  auto bucket_filter = BucketFilter::Make(table, split_predicate.outside);
 
   ManifestReader reader = table.manifests();
   ARROW_ASSIGN_OR_RAISE(auto all_manifests, ReadDataManifests(reader, *request.snapshot));
@@ -205,6 +229,7 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
   plan.statistics.manifests_read = static_cast<int64_t>(manifests.size());
 
   const bool use_stats = split_predicate.outside != nullptr;
+  ARROW_ASSIGN_OR_RAISE(bool data_evolution, table.options.Get(OptionKeys::kDataEvolutionEnabled));
   ManifestReader::EntryOptions options;
   options.value_stats = use_stats || request.keep_value_stats;
   if (!partition_filter.trivial()) {
@@ -218,24 +243,40 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
     int64_t bytes = 0;
   };
   std::vector<PerManifest> parts(manifests.size());
-  ARROW_RETURN_NOT_OK(
-      ForEachLiveEntry(table, manifests, options, request.token,
-                       [&](int64_t i, ManifestEntry&& entry) -> arrow::Status {
-                         ARROW_RETURN_NOT_OK(RefuseUnreadableFile(table, entry.file));
-                         PerManifest& part = parts[i];
-                         ++part.files;
-                         part.bytes += entry.file.file_size;
-                         if (use_stats) {
-                           ARROW_ASSIGN_OR_RAISE(auto bounds, FileBounds(table, entry.file));
-                           if (!MayMatch(*split_predicate.outside, *bounds))
-                             return arrow::Status::OK();
-                           if (!request.keep_value_stats) entry.file.value_stats = SimpleStats();
-                         }
-                         part.entries.push_back(std::move(entry));
-                         return arrow::Status::OK();
-                       }));
+  ARROW_ASSIGN_OR_RAISE(
+      auto live, LiveEntries::Open(table, std::move(manifests), std::move(options), request.token));
+  ARROW_RETURN_NOT_OK(live.ForEach([&](int64_t i, ManifestEntry&& entry) -> arrow::Status {
+    PerManifest& part = parts[i];
+    ++part.files;
+    part.bytes += entry.file.file_size;
+    if (bucket_filter != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(bool wanted, bucket_filter->Accepts(entry));
+      if (!wanted) return arrow::Status::OK();
+    }
+    if (data_evolution && request.projection != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(bool stores, StoresAny(table, entry.file, *request.projection));
+      if (!stores) return arrow::Status::OK();
+    }
+    // A file with some columns says nothing of rows whose values newer
+    // files hold.
+    if (use_stats && !data_evolution) {
+      ARROW_ASSIGN_OR_RAISE(auto bounds, FileBounds(table, entry.file));
+      if (!MayMatch(*split_predicate.outside, *bounds)) return arrow::Status::OK();
+      if (!request.keep_value_stats) entry.file.value_stats = SimpleStats();
+    }
+    part.entries.push_back(std::move(entry));
+    return arrow::Status::OK();
+  }));
 
-  SplitBuilder builder(table);
+  std::function<arrow::Result<bool>(const FileGroup&)> may_match;
+  if (use_stats && data_evolution) {
+    may_match = [&](const FileGroup& group) -> arrow::Result<bool> {
+      if (group.size() > 1) return true;
+      ARROW_ASSIGN_OR_RAISE(auto bounds, FileBounds(table, group[0]));
+      return MayMatch(*split_predicate.outside, *bounds);
+    };
+  }
+  SplitBuilder builder(table, data_evolution, std::move(may_match));
   for (PerManifest& part : parts) {
     plan.statistics.files_after_partition += part.files;
     plan.statistics.bytes_after_partition += part.bytes;
@@ -243,10 +284,11 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
     part.entries = {};
   }
   ARROW_ASSIGN_OR_RAISE(plan.splits, builder.Finish(&plan.statistics));
+  ARROW_RETURN_NOT_OK(AttachDeletionVectors(table, *request.snapshot, &plan.splits));
   if (request.limit && plan.exact) ApplyLimit(*request.limit, &plan.splits);
   for (const Split& split : plan.splits) {
     plan.statistics.files_planned += static_cast<int64_t>(split.files.size());
-    plan.statistics.rows_planned += split.RowCount();
+    plan.statistics.rows_planned += split.LiveRowCount().value_or(split.RowCount());
     for (const DataFileMeta& file : split.files) plan.statistics.bytes_planned += file.file_size;
   }
   return plan;
@@ -262,11 +304,12 @@ arrow::Result<std::vector<ManifestEntry>> ReadLiveEntries(
   options.value_stats = value_stats;
   options.partition_filter = partition_filter;
   std::vector<std::vector<ManifestEntry>> parts(manifests.size());
-  ARROW_RETURN_NOT_OK(
-      ForEachLiveEntry(table, manifests, options, token, [&](int64_t i, ManifestEntry&& entry) {
-        parts[i].push_back(std::move(entry));
-        return arrow::Status::OK();
-      }));
+  ARROW_ASSIGN_OR_RAISE(auto live, LiveEntries::Open(table, std::move(manifests),
+                                                     std::move(options), std::move(token)));
+  ARROW_RETURN_NOT_OK(live.ForEach([&](int64_t i, ManifestEntry&& entry) {
+    parts[i].push_back(std::move(entry));
+    return arrow::Status::OK();
+  }));
   std::vector<ManifestEntry> entries;
   for (auto& part : parts) {
     entries.insert(entries.end(), std::make_move_iterator(part.begin()),

@@ -24,9 +24,21 @@ struct ScanRequest {
   /// Enough splits to hold this many rows; only honoured when nothing but partition conjuncts
   /// filters (spec 02 §10.5).
   std::optional<int64_t> limit;
+  /// Data evolution: leave out files that store none of these fields, as Java does when it reads
+  /// with a projection (DataEvolutionFileStoreScan). Rows all of whose files are left out are then
+  /// missing from the result, so SQL does not ask for it. Null = all files.
+  const std::vector<DataField>* projection = nullptr;
   /// Keep value statistics in the returned files (count/min/max from metadata, $files).
   bool keep_value_stats = false;
   CancellationToken token;
+};
+
+/// The deletion vector of one data file (spec 01 §7.1, 02 §10.3).
+struct DeletionFile {
+  std::string path;    ///< of the index file
+  int64_t offset = 0;  ///< of the record's size field
+  int64_t length = 0;  ///< as the index manifest says it
+  std::optional<int64_t> cardinality;
 };
 
 /// Files of one (partition, bucket) to be read together (spec 02 §10.3, 10.4).
@@ -37,11 +49,38 @@ struct Split {
   int32_t total_buckets = -1;
   std::string bucket_dir;
   std::vector<DataFileMeta> files;
+  /// Parallel to `files`, or empty when none of them has deleted rows.
+  std::vector<std::optional<DeletionFile>> deletion_files;
 
+  /// The table keeps columns of the same rows in several files (data evolution): see ReadUnits.
+  bool data_evolution = false;
+
+  /// Rows in the files, deleted ones included; files that hold columns of the same rows count once.
   int64_t RowCount() const;
+  /// Rows that a read returns; nullopt when the cardinality of some vector is not known.
+  std::optional<int64_t> LiveRowCount() const;
+  /// The deletion vector of files[i]; null = none.
+  const DeletionFile* DeletionOf(size_t i) const {
+    return i < deletion_files.size() && deletion_files[i] ? &*deletion_files[i] : nullptr;
+  }
   /// Full path of files[i].
   std::string FilePath(const DataFileMeta& file) const;
 };
+
+/// What is read as one sequence of rows: a file, or under data evolution the files that hold
+/// columns of the same rows, and the pieces of their blob columns (spec 02 §7.6).
+struct ReadUnit {
+  std::vector<size_t> files;  ///< indexes into Split::files
+  int64_t row_count = 0;      ///< deleted rows included
+};
+std::vector<ReadUnit> ReadUnits(const Split& split);
+
+/// Blob pieces of rows whose other columns are in ordinary files (spec 01 §6.7).
+bool IsBlobFile(const DataFileMeta& file);
+/// Fields that the file stores, in the form of the schema it was written with, `_ROW_ID` and
+/// `_SEQUENCE_NUMBER` included where it has them (spec 01 §6.1).
+arrow::Result<std::vector<DataField>> StoredFields(const TableSchema& file_schema,
+                                                   const DataFileMeta& file);
 
 /// What the plan looked at and what it dropped; EXPLAIN shows it.
 struct ScanStatistics {

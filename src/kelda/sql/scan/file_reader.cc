@@ -109,7 +109,7 @@ class KeldaFileReader : public BaseFileReader {
       scan->row_groups_total += statistics.row_groups_total;
       scan->row_groups_read += statistics.row_groups_read;
     };
-    reader_ = ValueOrThrow(OpenDataFile(*scan_->table, *file_.split, *file_.file, options));
+    reader_ = ValueOrThrow(OpenReadUnit(*scan_->table, *file_.split, file_.unit, options));
     if (!filters) return;
     for (auto& [column, filter] : filters->filters) {
       filter_states_.push_back(duckdb::TableFilterState::Initialize(context, *filter));
@@ -139,7 +139,7 @@ class KeldaFileReader : public BaseFileReader {
   }
 
   double GetProgressInFile(ClientContext&) override {
-    const auto total = static_cast<double>(std::max<int64_t>(file_.file->row_count, 1));
+    const auto total = static_cast<double>(std::max<int64_t>(file_.unit.row_count, 1));
     return 100.0 * static_cast<double>(rows_read_.load(std::memory_order_relaxed)) / total;
   }
 
@@ -176,6 +176,30 @@ class KeldaFileReader : public BaseFileReader {
   std::shared_ptr<arrow::RecordBatch> batch_;
   int64_t position_ = 0;
   std::atomic<int64_t> rows_read_{0};
+};
+
+/// Tells DuckDB's Parquet reader which rows a deletion vector leaves.
+class DeletionFilter : public duckdb::DeleteFilter {
+ public:
+  explicit DeletionFilter(DeletionVectorPtr deleted) : deleted_(std::move(deleted)) {}
+
+  idx_t Filter(duckdb::row_t start, idx_t count, duckdb::SelectionVector& selection) override {
+    if (count == 0) return 0;
+    const auto rows = static_cast<int64_t>(count);
+    const auto deleted = deleted_->DeletedIn(start, start + rows);
+    selection.Initialize(STANDARD_VECTOR_SIZE);
+    idx_t kept = 0;
+    int64_t row = 0;
+    for (const int64_t gone : deleted) {
+      for (; row < gone; ++row) selection.set_index(kept++, static_cast<idx_t>(row));
+      row = gone + 1;
+    }
+    for (; row < rows; ++row) selection.set_index(kept++, static_cast<idx_t>(row));
+    return kept;
+  }
+
+ private:
+  const DeletionVectorPtr deleted_;
 };
 
 /// The files of a plan, in its order. All are known from the start.
@@ -241,7 +265,10 @@ class PlannedFileReader : public duckdb::MultiFileReader {
       try {
         auto reader = MultiFileReader::CreateReader(context, state, info, index, bind_data);
         CheckRowCount(*reader, file);
-        if (ParquetCodecsSupported(*reader) && Adopt(*reader, file)) return reader;
+        if (ParquetCodecsSupported(*reader) && Adopt(*reader, file)) {
+          if (file.deletion != nullptr) reader->deletion_filter = LoadDeletionFilter(file);
+          return reader;
+        }
       } catch (const std::exception& exception) {
         Rethrow(exception, info.path);
       }
@@ -280,12 +307,18 @@ class PlannedFileReader : public duckdb::MultiFileReader {
   /// Whether DuckDB could read this file, as far as the metadata tell.
   bool TryDuckdb(const PlannedFile& file) const {
     if (!scan_->duckdb_parquet || FormatOfFileName(file.file->file_name) != "parquet") return false;
+    if (!file.single() || file.file->write_cols) return false;
     for (size_t column : scan_->columns) {
       const DataField& field = scan_->table->fields()[column];
       if (PartitionIndex(*scan_->table, field.name) >= 0) continue;
       if (ExactParquetType(field.type, false) == LogicalType::INVALID) return false;
     }
     return true;
+  }
+
+  duckdb::unique_ptr<duckdb::DeleteFilter> LoadDeletionFilter(const PlannedFile& file) const {
+    return duckdb::make_uniq<DeletionFilter>(
+        ValueOrThrow(LoadDeletionVector(*scan_->table, *file.split, *file.file)));
   }
 
   static void CheckRowCount(const BaseFileReader& reader, const PlannedFile& file) {

@@ -233,8 +233,11 @@ duckdb::unique_ptr<duckdb::BaseStatistics> ColumnStatistics(const ScanData& data
   const DataField& field = data.table()->fields()[column];
   if (field.type.IsNested() || field.type.root() == TypeRoot::kVariant) return nullptr;
   const auto bounds = plan.BoundsOf(column, file);
-  if (!bounds) return nullptr;
+  const auto distinct = file ? std::nullopt : data.DistinctCount(column);
+  if (!bounds && !distinct) return nullptr;
   auto statistics = duckdb::BaseStatistics::CreateUnknown(data.types()[column]);
+  if (distinct) statistics.SetDistinctCount(static_cast<idx_t>(std::max<int64_t>(*distinct, 1)));
+  if (!bounds) return statistics.ToUnique();
   if (bounds->null_count == 0) statistics.Set(duckdb::StatsInfo::CANNOT_HAVE_NULL_VALUES);
   if (HasBounds(field.type) && bounds->min != nullptr && bounds->max != nullptr) {
     auto min = ToValue(*bounds->min, field.type, field.name);
@@ -287,9 +290,12 @@ duckdb::vector<duckdb::PartitionStatistics> PartitionStats(ClientContext& contex
       has_bounds ? duckdb::make_shared_ptr<ScanData>(data.table(), data.snapshot()) : nullptr;
   for (size_t i = 0; i < plan->files().size(); ++i) {
     duckdb::PartitionStatistics statistics;
-    statistics.count = static_cast<idx_t>(plan->files()[i].file->row_count);
-    statistics.count_type = duckdb::CountType::COUNT_EXACT;
-    if (has_bounds) {
+    const auto rows = plan->files()[i].LiveRowCount();
+    statistics.count = static_cast<idx_t>(rows.value_or(plan->files()[i].unit.row_count));
+    statistics.count_type =
+        rows ? duckdb::CountType::COUNT_EXACT : duckdb::CountType::COUNT_APPROXIMATE;
+    // The row that holds a bound may be a deleted one.
+    if (has_bounds && plan->files()[i].deletion == nullptr) {
       statistics.partition_row_group = duckdb::make_shared_ptr<FileStatistics>(shared, plan, i);
     }
     result.push_back(std::move(statistics));

@@ -1,9 +1,8 @@
 #include "kelda/sql/scan/scan_data.h"
 
-#include <chrono>
-#include <condition_variable>
-#include <thread>
-
+#include "kelda/base/log.h"
+#include "kelda/metadata/table_statistics.h"
+#include "kelda/sql/scan/interrupt_watcher.h"
 #include "kelda/sql/scan/predicate_conversion.h"
 #include "kelda/sql/types/logical_type.h"
 #include "kelda/sql/types/status_exception.h"
@@ -14,36 +13,6 @@ namespace {
 
 /// Statistics of more files than this cost more than the optimizer gains from them.
 constexpr int64_t kFilesWithStatisticsMax = 4096;
-
-/// Turns DuckDB's interrupt flag into a CancellationToken while a call runs.
-class InterruptWatcher {
- public:
-  explicit InterruptWatcher(duckdb::ClientContext& context)
-      : thread_([this, &context] { Watch(context); }) {}
-  ~InterruptWatcher() {
-    {
-      std::lock_guard lock(mutex_);
-      done_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  const CancellationToken& token() const { return token_; }
-
- private:
-  void Watch(duckdb::ClientContext& context) {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(10), [this] { return done_; })) {
-      if (context.interrupted) token_.Cancel();
-    }
-  }
-
-  CancellationToken token_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::thread thread_;
-};
 
 /// Files that the manifests of a snapshot can hold; nullopt: unreadable, the plan will say why.
 std::optional<int64_t> CountFiles(const TableContext& table, const Snapshot& snapshot) {
@@ -83,7 +52,37 @@ void Merge(const ColumnBounds& more, ColumnBounds* bounds) {
   }
 }
 
+/// Distinct values of each column of `table`; those of a column that had another type when it was
+/// analyzed are not known.
+arrow::Result<std::vector<std::optional<int64_t>>> AnalyzedDistinctCounts(
+    const TableContext& table, const std::string& name) {
+  const StatisticsFiles files(table.env.io, table.paths);
+  ARROW_ASSIGN_OR_RAISE(auto statistics, files.Read(name));
+  TableSchemaPtr schema = table.schema;
+  if (statistics.schema_id != schema->id) {
+    ARROW_ASSIGN_OR_RAISE(schema, table.schemas->Read(statistics.schema_id));
+  }
+  const auto& fields = table.fields();
+  std::vector<std::optional<int64_t>> counts(fields.size());
+  for (const auto& [column, found] : statistics.columns) {
+    const int analyzed = schema->FieldIndex(column);
+    if (analyzed < 0 || !found.distinct_count || *found.distinct_count < 0) continue;
+    const DataField& was = schema->fields[static_cast<size_t>(analyzed)];
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].id == was.id && fields[i].type.EqualsIgnoringNullability(was.type))
+        counts[i] = found.distinct_count;
+    }
+  }
+  return counts;
+}
+
 }  // namespace
+
+std::optional<int64_t> PlannedFile::LiveRowCount() const {
+  if (deletion == nullptr) return unit.row_count;
+  if (!deletion->cardinality) return std::nullopt;
+  return unit.row_count - *deletion->cardinality;
+}
 
 PlannedScan::PlannedScan(TableContextPtr table, ScanPlan plan, PredicatePtr predicate,
                          bool has_stats)
@@ -92,7 +91,10 @@ PlannedScan::PlannedScan(TableContextPtr table, ScanPlan plan, PredicatePtr pred
       predicate_(std::move(predicate)),
       has_stats_(has_stats) {
   for (const Split& split : plan_.splits) {
-    for (const DataFileMeta& file : split.files) files_.push_back({&split, &file});
+    for (ReadUnit& unit : ReadUnits(split)) {
+      const size_t first = unit.files[0];
+      files_.push_back({&split, &split.files[first], std::move(unit), split.DeletionOf(first)});
+    }
   }
 }
 
@@ -117,12 +119,13 @@ std::optional<ColumnBounds> PlannedScan::FileBoundsOf(size_t column, size_t file
   for (size_t i = 0; i < keys.size(); ++i) {
     if (keys[i] != name) continue;
     const auto& value = files_[file].split->partition_values[i];
-    const int64_t rows = files_[file].file->row_count;
+    const int64_t rows = files_[file].unit.row_count;
     if (!value->is_valid) return ColumnBounds{nullptr, nullptr, rows};
     return ColumnBounds{value, value, 0};
   }
   const auto& bounds = Bounds();
-  if (bounds.empty()) return std::nullopt;
+  // Of a group of files none alone tells what its columns hold.
+  if (bounds.empty() || !files_[file].single()) return std::nullopt;
   return bounds[file]->Bounds({name});
 }
 
@@ -134,8 +137,8 @@ std::optional<ColumnBounds> PlannedScan::BoundsOf(size_t column, std::optional<s
   for (size_t i = 0; i < files_.size(); ++i) {
     auto bounds = FileBoundsOf(column, i);
     if (!bounds) return std::nullopt;
-    if (bounds->null_count == files_[i].file->row_count) {
-      null_rows += files_[i].file->row_count;
+    if (bounds->null_count == files_[i].unit.row_count) {
+      null_rows += files_[i].unit.row_count;
       continue;
     }
     no_values = false;
@@ -213,6 +216,21 @@ PlannedScanPtr ScanData::MakePlan(duckdb::ClientContext& context,
   ScanPlan plan = ValueOrThrow(PlanScan(*table_, request));
   return std::make_shared<PlannedScan>(table_, std::move(plan), predicate,
                                        request.keep_value_stats);
+}
+
+std::optional<int64_t> ScanData::DistinctCount(size_t column) const {
+  std::call_once(analyzed_once_, [this] {
+    distinct_counts_.resize(table_->fields().size());
+    if (!snapshot_ || !snapshot_->statistics) return;
+    auto counts = AnalyzedDistinctCounts(*table_, *snapshot_->statistics);
+    if (counts.ok()) {
+      distinct_counts_ = std::move(*counts);
+    } else {
+      KELDA_LOG(Warn, "table {}: the optimizer goes without the statistics of ANALYZE: {}",
+                table_->name, counts.status().message());
+    }
+  });
+  return distinct_counts_[column];
 }
 
 duckdb::unique_ptr<duckdb::FunctionData> ScanData::Copy() const {

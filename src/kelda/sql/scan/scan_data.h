@@ -17,10 +17,16 @@
 
 namespace kelda::sql {
 
-/// One file of a plan.
+/// One file of a plan, or the files that hold columns of the same rows.
 struct PlannedFile {
   const Split* split;
-  const DataFileMeta* file;
+  const DataFileMeta* file;  ///< the first
+  ReadUnit unit;
+  const DeletionFile* deletion;  ///< null: no row is deleted
+
+  bool single() const { return unit.files.size() == 1; }
+  /// Rows that come out; nullopt: not known without reading.
+  std::optional<int64_t> LiveRowCount() const;
 };
 
 /// A plan and what was asked of it. Immutable, except for the bounds of files, which are decoded at
@@ -73,6 +79,8 @@ class ScanData : public duckdb::TableFunctionData {
   PlannedScanPtr Plan(duckdb::ClientContext& context) const;
   /// Plan with `extra` too; the same plan if `extra` says nothing new.
   PlannedScanPtr PlanWith(duckdb::ClientContext& context, const PredicatePtr& extra) const;
+  /// Distinct values of a column as ANALYZE counted them; nullopt: it did not.
+  std::optional<int64_t> DistinctCount(size_t column) const;
   /// The plan if there is one.
   PlannedScanPtr planned() const;
 
@@ -96,6 +104,9 @@ class ScanData : public duckdb::TableFunctionData {
   std::set<std::string> predicate_texts_;
   mutable PlannedScanPtr plan_;
   std::atomic<bool> filtered_ = false;
+  mutable std::once_flag analyzed_once_;
+  /// By column; read at first use.
+  mutable std::vector<std::optional<int64_t>> distinct_counts_;
 };
 
 /// Setting `kelda_disable_pruning`.
