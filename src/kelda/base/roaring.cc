@@ -100,6 +100,53 @@ arrow::Status CheckPortable(ByteReader* in) {
   return arrow::Status::OK();
 }
 
+/// A container to be written. The library's choice between forms is not the same in all its
+/// versions, so it is made here: runs where they are smaller, as Java writes them.
+struct Container {
+  uint16_t key;
+  uint32_t cardinality;
+  size_t last_end;             ///< one past the last value
+  std::vector<uint16_t> runs;  ///< start and length - 1 of each
+
+  void Add(uint16_t value) {
+    if (cardinality > 0 && value == last_end) {
+      ++runs.back();
+    } else {
+      runs.push_back(value);
+      runs.push_back(0);
+    }
+    last_end = size_t{value} + 1;
+    ++cardinality;
+  }
+  size_t RunBytes() const { return 2 + 2 * runs.size(); }
+  size_t PlainBytes() const { return cardinality <= kArrayMax ? 2 * cardinality : kBitsetBytes; }
+  bool IsRun() const { return RunBytes() < PlainBytes(); }
+  size_t Bytes() const { return IsRun() ? RunBytes() : PlainBytes(); }
+
+  void AppendTo(std::string* out) const {
+    const auto append16 = [&](size_t value) {
+      out->push_back(static_cast<char>(value & 0xff));
+      out->push_back(static_cast<char>((value >> 8) & 0xff));
+    };
+    if (IsRun()) {
+      append16(runs.size() / 2);
+      for (uint16_t number : runs) append16(number);
+      return;
+    }
+    std::string bits(cardinality <= kArrayMax ? 0 : kBitsetBytes, '\0');
+    for (size_t i = 0; i < runs.size(); i += 2) {
+      for (size_t value = runs[i]; value <= size_t{runs[i]} + runs[i + 1]; ++value) {
+        if (bits.empty()) {
+          append16(value);
+        } else {
+          bits[value / 8] = static_cast<char>(bits[value / 8] | (1 << (value % 8)));
+        }
+      }
+    }
+    *out += bits;
+  }
+};
+
 }  // namespace
 
 void Roaring::Free::operator()(roaring_bitmap_s* bitmap) const { roaring_bitmap_free(bitmap); }
@@ -182,10 +229,54 @@ RowRanges Roaring::ToRanges() const {
 }
 
 std::string Roaring::Serialize() {
-  roaring_bitmap_run_optimize(bitmap_.get());
-  std::string bytes(roaring_bitmap_portable_size_in_bytes(bitmap_.get()), '\0');
-  bytes.resize(roaring_bitmap_portable_serialize(bitmap_.get(), bytes.data()));
-  return bytes;
+  std::vector<Container> containers;
+  bool any_run = false;
+  roaring_uint32_iterator_t it;
+  roaring_init_iterator(bitmap_.get(), &it);
+  uint32_t buffer[1024];
+  while (it.has_value) {
+    const uint32_t read = roaring_read_uint32_iterator(&it, buffer, 1024);
+    for (uint32_t i = 0; i < read; ++i) {
+      const auto key = static_cast<uint16_t>(buffer[i] >> 16);
+      if (containers.empty() || containers.back().key != key) containers.push_back({key, 0, 0, {}});
+      containers.back().Add(static_cast<uint16_t>(buffer[i]));
+    }
+  }
+  for (const Container& container : containers) any_run = any_run || container.IsRun();
+  std::string out;
+  const auto append16 = [&](size_t value) {
+    out.push_back(static_cast<char>(value & 0xff));
+    out.push_back(static_cast<char>(value >> 8));
+  };
+  const auto append32 = [&](size_t value) {
+    append16(value & 0xffff);
+    append16(value >> 16);
+  };
+  if (any_run) {
+    append16(kCookieWithRuns);
+    append16(containers.size() - 1);
+    std::string flags((containers.size() + 7) / 8, '\0');
+    for (size_t i = 0; i < containers.size(); ++i) {
+      if (containers[i].IsRun()) flags[i / 8] = static_cast<char>(flags[i / 8] | (1 << (i % 8)));
+    }
+    out += flags;
+  } else {
+    append32(kCookieWithoutRuns);
+    append32(containers.size());
+  }
+  for (const Container& container : containers) {
+    append16(container.key);
+    append16(container.cardinality - 1);
+  }
+  if (!any_run || containers.size() >= kOffsetsFromContainers) {
+    size_t offset = out.size() + 4 * containers.size();
+    for (const Container& container : containers) {
+      append32(offset);
+      offset += container.Bytes();
+    }
+  }
+  for (const Container& container : containers) container.AppendTo(&out);
+  return out;
 }
 
 bool Roaring::operator==(const Roaring& other) const {

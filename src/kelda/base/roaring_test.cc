@@ -111,5 +111,36 @@ TEST(RowRanges, IntersectAndOverlap) {
   EXPECT_EQ(a.RowCount(), 30);
 }
 
+TEST(Roaring, RunsOnlyWhereTheyAreSmaller) {
+  const auto hex = [](std::initializer_list<uint32_t> values) {
+    Roaring set;
+    for (uint32_t value : values) set.Add(value);
+    return ToHex(set.Serialize());
+  };
+  // One run of three takes as much as three values.
+  EXPECT_EQ(hex({1, 2, 3}),
+            "3a3000000100000000000200100000000100"
+            "02000300");
+  EXPECT_EQ(hex({0, 1, 2, 3}),
+            "3b30000001000003000100000003"
+            "00");
+  EXPECT_EQ(hex({}), "3a30000000000000");
+}
+
+TEST(Roaring, SerializedSetsOfEveryFormComeBack) {
+  Roaring set;
+  set.AddRange(0, 65536);
+  for (uint32_t i = 0; i < 10000; ++i) set.Add(65536 + 3 * i);
+  for (uint32_t i = 0; i < 100; ++i) set.Add(5 * 65536 + 7 * i);
+  set.AddRange(9 * 65536 + 5, 9 * 65536 + 900);
+  set.Add(4294967295u);
+  const std::string bytes = set.Serialize();
+  size_t consumed = 0;
+  ASSERT_OK_AND_ASSIGN(Roaring read, Roaring::Parse(bytes, "set", &consumed));
+  EXPECT_EQ(consumed, bytes.size());
+  EXPECT_TRUE(read == set);
+  EXPECT_EQ(read.Serialize(), bytes);
+}
+
 }  // namespace
 }  // namespace kelda
