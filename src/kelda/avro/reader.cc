@@ -90,8 +90,7 @@ class AvroFileReader::Source {
   /// Bytes [offset, offset + length), valid until the next call. REQUIRES: they are inside the
   /// file.
   arrow::Result<std::span<const uint8_t>> At(int64_t offset, int64_t length) {
-    const int64_t window_size = window_ == nullptr ? 0 : window_->size();
-    if (offset < window_offset_ || offset + length > window_offset_ + window_size) {
+    if (!InWindow(offset, length)) {
       const int64_t wanted = std::min(std::max(length, kReadAheadBytes), size_ - offset);
       ARROW_ASSIGN_OR_RAISE(window_, file_->ReadAt(offset, wanted));
       window_offset_ = offset;
@@ -105,8 +104,7 @@ class AvroFileReader::Source {
   /// Few bytes at `offset` as far as the file goes, copied; the window stays where it is.
   arrow::Result<std::span<const uint8_t>> Peek(int64_t offset, std::span<uint8_t> scratch) {
     const int64_t length = std::min<int64_t>(static_cast<int64_t>(scratch.size()), size_ - offset);
-    const int64_t window_size = window_ == nullptr ? 0 : window_->size();
-    if (offset >= window_offset_ && offset + length <= window_offset_ + window_size) {
+    if (InWindow(offset, length)) {
       return std::span<const uint8_t>(window_->data() + (offset - window_offset_),
                                       static_cast<size_t>(length));
     }
@@ -116,6 +114,11 @@ class AvroFileReader::Source {
   }
 
  private:
+  bool InWindow(int64_t offset, int64_t length) const {
+    return window_ != nullptr && offset >= window_offset_ &&
+           offset + length <= window_offset_ + window_->size();
+  }
+
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
   std::shared_ptr<arrow::Buffer> window_;
   int64_t window_offset_ = 0;
@@ -189,7 +192,14 @@ arrow::Status AvroFileReader::Prepare() {
   auto prepare = [&]() -> arrow::Status {
     const Projection projection =
         options_.projection.has_value() ? Projection::Of(*options_.projection) : Projection();
-    if (options_.output == nullptr) {
+    if (options_.wanted_if_present != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(const NullableView root, RootRecord(*file_schema_));
+      arrow::FieldVector present;
+      for (const auto& field : options_.wanted_if_present->fields()) {
+        if (root.value->FieldIndex(field->name()) >= 0) present.push_back(field);
+      }
+      output_ = arrow::schema(std::move(present));
+    } else if (options_.output == nullptr) {
       ARROW_ASSIGN_OR_RAISE(output_, ToArrowSchema(*file_schema_, projection));
     } else {
       ARROW_ASSIGN_OR_RAISE(output_, ProjectSchema(options_.output, projection));
@@ -228,15 +238,22 @@ arrow::Result<AvroFileReader::BlockHead> AvroFileReader::ParseBlockHead(
   return head;
 }
 
-arrow::Result<int64_t> AvroFileReader::CountRows() {
+arrow::Result<BlockSummary> AvroFileReader::SummarizeBlocks() {
   uint8_t scratch[kSyncSizeBytes + kBlockHeadSizeMaxBytes];
-  int64_t rows = 0;
+  BlockSummary summary;
   int64_t offset = offset_;
   ARROW_ASSIGN_OR_RAISE(auto bytes, source_->Peek(offset, scratch));
   while (offset < source_->size()) {
     ARROW_ASSIGN_OR_RAISE(const BlockHead head, ParseBlockHead(bytes, offset));
-    if (__builtin_add_overflow(rows, head.rows, &rows)) {
+    const int64_t first_row = summary.rows;
+    if (__builtin_add_overflow(summary.rows, head.rows, &summary.rows)) {
       return Corrupt(offset, "more rows than a file can have");
+    }
+    ++summary.blocks;
+    if (options_.rows == nullptr || options_.rows->Overlaps(first_row, summary.rows)) {
+      ++summary.wanted_blocks;
+      summary.wanted_rows += head.rows;
+      summary.wanted_bytes += head.size;
     }
     ARROW_ASSIGN_OR_RAISE(bytes, source_->Peek(head.end_offset(), scratch));
     if (std::memcmp(bytes.data(), sync_marker_.data(), kSyncSizeBytes) != 0) {
@@ -245,7 +262,7 @@ arrow::Result<int64_t> AvroFileReader::CountRows() {
     bytes = bytes.subspan(kSyncSizeBytes);
     offset = head.end_offset() + kSyncSizeBytes;
   }
-  return rows;
+  return summary;
 }
 
 arrow::Status AvroFileReader::DecodeError(const arrow::Status& status,

@@ -24,6 +24,8 @@ struct ReadOptions {
   /// a nullable field that the file lacks is null, fields that are not here are skipped. Without
   /// it: ToArrowSchema of the file.
   std::shared_ptr<arrow::Schema> output;
+  /// Instead of `output`: those of these fields that the file has at its top level.
+  std::shared_ptr<arrow::Schema> wanted_if_present;
   /// Only these fields of `output` (or of the file): dotted paths, see Projection. An empty list
   /// reads no column but counts rows.
   std::optional<std::vector<std::string>> projection;
@@ -39,6 +41,15 @@ struct ReadOptions {
   /// So is a batch with more value slots; few bytes can claim many (nulls of wide records).
   int64_t batch_values_max = int64_t{1} << 28;
   arrow::MemoryPool* pool = nullptr;  ///< null: the default pool
+};
+
+/// What the heads of the blocks of a file say.
+struct BlockSummary {
+  int64_t blocks = 0;
+  int64_t rows = 0;
+  int64_t wanted_blocks = 0;  ///< with rows of ReadOptions::rows
+  int64_t wanted_rows = 0;    ///< in those blocks
+  int64_t wanted_bytes = 0;   ///< stored
 };
 
 /// Reads an Avro object container file block by block into record batches. The bytes may be
@@ -62,9 +73,9 @@ class AvroFileReader {
   /// Position in the file of the first row of the last batch; the others follow it in the file.
   int64_t first_row() const { return batch_first_row_; }
 
-  /// Rows of the whole file, by the heads of its blocks, which are not read otherwise. To be called
-  /// before the first Next.
-  arrow::Result<int64_t> CountRows();
+  /// Goes through the heads of all blocks and checks the markers between them; the blocks are not
+  /// read. To be called before the first Next.
+  arrow::Result<BlockSummary> SummarizeBlocks();
 
   /// All that is left, as one table of the batches.
   arrow::Result<std::shared_ptr<arrow::Table>> ReadAll();

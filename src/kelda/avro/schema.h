@@ -86,7 +86,7 @@ struct Schema {
 };
 
 constexpr size_t kSchemaTextSizeMax = size_t{16} << 20;
-constexpr int32_t kSchemaDepthMax = 64;
+constexpr int32_t kSchemaDepthMax = 192;
 constexpr int64_t kSchemaNodesMax = 100'000;
 
 /// Parse schema JSON from an untrusted source: size, depth, expanded nodes and members per object

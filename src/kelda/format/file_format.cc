@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kelda/format/avro/avro_format.h"
 #include "kelda/format/parquet/parquet_format.h"
 
 namespace kelda {
@@ -35,8 +36,8 @@ bool IsCompressionSuffix(std::string_view text) {
                      [&](const auto& entry) { return entry.suffix == text; });
 }
 
-constexpr std::array<std::string_view, 10> kNotBuilt = {
-    "orc", "avro", "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"};
+constexpr std::string_view kNotBuilt[] = {
+    "orc", "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"};
 
 }  // namespace
 
@@ -45,7 +46,8 @@ arrow::Result<const FileFormat*> FindFormat(std::string_view name) {
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (lower == "parquet") return &ParquetFormat::Instance();
-  if (std::find(kNotBuilt.begin(), kNotBuilt.end(), lower) != kNotBuilt.end()) {
+  if (lower == "avro") return &AvroFormat::Instance();
+  if (std::find(std::begin(kNotBuilt), std::end(kNotBuilt), lower) != std::end(kNotBuilt)) {
     return Unsupported("data files of format '{}'", lower);
   }
   return Invalid("'{}' is no known file format", name);

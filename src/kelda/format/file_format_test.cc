@@ -10,8 +10,9 @@ TEST(FileFormat, Find) {
   ASSERT_TRUE(parquet.ok());
   EXPECT_EQ((*parquet)->name(), "parquet");
   EXPECT_EQ(FindFormat("PARQUET").ValueOrDie(), *parquet);
+  EXPECT_EQ(FindFormat("avro").ValueOrDie()->name(), "avro");
   for (const char* name :
-       {"orc", "avro", "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"}) {
+       {"orc", "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"}) {
     auto found = FindFormat(name);
     ASSERT_FALSE(found.ok());
     EXPECT_TRUE(IsUnsupported(found.status())) << name;

@@ -239,7 +239,7 @@ std::shared_ptr<arrow::RecordBatch> RandomTable::Batch(const std::vector<DataFie
 WrittenFile WriteFile(FileIO& io, const std::string& path, const std::vector<DataField>& fields,
                       const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches,
                       const WriterOptions& options) {
-  const FileFormat* format = Unwrap(FindFormat("parquet"));
+  const FileFormat* format = Unwrap(FindFormat(FormatOfFileName(path)));
   auto writer = Unwrap(format->CreateWriter(io, path, fields, options));
   for (const auto& batch : batches) {
     auto status = writer->Write(*batch);
@@ -252,7 +252,7 @@ arrow::Result<ReadBack> TryReadFile(FileIO& io, const std::string& path, ReadOpt
                                     int64_t size_bytes) {
   ReadBack out;
   options.on_open = [&](const ReadStatistics& statistics) { out.statistics = statistics; };
-  ARROW_ASSIGN_OR_RAISE(const FileFormat* format, FindFormat("parquet"));
+  ARROW_ASSIGN_OR_RAISE(const FileFormat* format, FindFormat(FormatOfFileName(path)));
   ARROW_ASSIGN_OR_RAISE(auto reader, format->OpenReader(io, path, size_bytes, options));
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
   while (true) {

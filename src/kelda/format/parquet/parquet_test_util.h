@@ -11,7 +11,8 @@
 #include "kelda/format/file_format.h"
 #include "kelda/types/arrow_mapping.h"
 
-/// Tools of the Parquet tests: random schemas and rows, write and read in one call.
+/// Tools of the tests of data files: random schemas and rows, write and read in one call. The
+/// format comes from the path's extension.
 namespace kelda::parquet_test {
 
 /// `EXPECT`-style unwrapping of results inside tests.
