@@ -4,6 +4,7 @@
 #include <arrow/compute/api.h>
 #include <arrow/compute/initialize.h>
 
+#include "kelda/types/map_values.h"
 #include "kelda/types/predicate.h"
 
 namespace kelda {
@@ -19,12 +20,17 @@ std::string PathText(const std::vector<std::string>& path) {
   return text;
 }
 
-/// Column at `path`; a null struct makes its members null.
+/// Column at `path`; a null struct makes its members null, a key that a map lacks is null.
 arrow::Result<std::shared_ptr<arrow::Array>> ColumnAt(const std::vector<std::string>& path,
                                                       const arrow::RecordBatch& batch) {
   if (path.empty()) return Invalid("predicate leaf without a column");
   std::shared_ptr<arrow::Array> column = batch.GetColumnByName(path[0]);
   for (size_t i = 1; column != nullptr && i < path.size(); ++i) {
+    if (column->type_id() == arrow::Type::MAP) {
+      ARROW_ASSIGN_OR_RAISE(column,
+                            MapValues(static_cast<const arrow::MapArray&>(*column), path[i]));
+      continue;
+    }
     if (column->type_id() != arrow::Type::STRUCT) {
       column = nullptr;
       break;

@@ -52,11 +52,6 @@ class FileIndexWriter {
   int64_t rows_ = 0;
 };
 
-/// Values of `key` in each row of a MAP array: null where the map is null or has no such key. The
-/// last of equal keys counts.
-arrow::Result<std::shared_ptr<arrow::Array>> MapValues(const arrow::MapArray& maps,
-                                                       std::string_view key);
-
 /// What a predicate's column is in the file: the name in the container and the type of its values
 /// when the file was written. Nothing: no index can answer.
 struct IndexedColumn {

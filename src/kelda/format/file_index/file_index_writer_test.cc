@@ -7,6 +7,7 @@
 #include "kelda/base/test_matchers.h"
 #include "kelda/format/file_index/file_index_test_util.h"
 #include "kelda/types/arrow_mapping.h"
+#include "kelda/types/map_values.h"
 
 namespace kelda {
 namespace {

@@ -6,7 +6,7 @@ namespace kelda {
 
 namespace {
 
-constexpr int64_t kHeadBytes = 16 << 10;
+constexpr int64_t kHeadBytes = 4 << 10;
 constexpr int64_t kWindowBytes = 64 << 10;
 
 class MemoryInput : public IndexInput {

@@ -61,6 +61,7 @@ void RowSelection::Or(RowSelection other) {
 
 RowRanges RowSelection::ToRanges(size_t ranges_max) const {
   if (all()) return RowRanges::All(row_count_);
+  if (none()) return RowRanges();
   for (int64_t gap = 1;; gap *= 16) {
     if (auto ranges = Joined(*some_, row_count_, gap, ranges_max)) return *std::move(ranges);
     if (gap >= row_count_) return RowRanges::All(row_count_);

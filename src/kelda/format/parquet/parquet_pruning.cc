@@ -14,6 +14,8 @@ namespace {
 
 /// More pages in a chunk than this are not looked at one by one.
 constexpr size_t kPagesMax = 100000;
+/// Fewer rows between two wanted ones are read with them.
+constexpr int64_t kGapRowsMin = 1024;
 
 bool HasDefinedOrder(const parquet::ColumnDescriptor& leaf) {
   return leaf.column_order().get_order() == parquet::ColumnOrder::TYPE_DEFINED_ORDER &&
@@ -21,6 +23,27 @@ bool HasDefinedOrder(const parquet::ColumnDescriptor& leaf) {
 }
 
 }  // namespace
+
+std::vector<RowRange> WantedParts(const std::vector<RowRange>& ranges, const RowRanges& wanted,
+                                  int64_t first_row) {
+  std::vector<RowRange> parts;
+  const auto& all = wanted.ranges();
+  for (const RowRange& range : ranges) {
+    auto next = std::partition_point(all.begin(), all.end(), [&](const RowRanges::Range& r) {
+      return r.end <= first_row + range.first;
+    });
+    for (; next != all.end() && next->begin < first_row + range.last; ++next) {
+      const RowRange part{std::max(range.first, next->begin - first_row),
+                          std::min(range.last, next->end - first_row)};
+      if (!parts.empty() && part.first - parts.back().last < kGapRowsMin) {
+        parts.back().last = part.last;
+      } else {
+        parts.push_back(part);
+      }
+    }
+  }
+  return parts;
+}
 
 std::vector<int64_t> PageStarts(const parquet::OffsetIndex* index, int64_t rows) {
   std::vector<int64_t> starts;

@@ -6,6 +6,7 @@
 
 #include <parquet/file_reader.h>
 
+#include "kelda/base/row_ranges.h"
 #include "kelda/types/predicate.h"
 
 namespace kelda {
@@ -50,6 +51,11 @@ class ParquetPruning {
   PredicatePtr predicate_;
   std::vector<Column> columns_;
 };
+
+/// The parts of `ranges`, rows of a row group that begins at `first_row` of the file, that hold
+/// wanted rows. Ranges that are near each other are joined: reading on costs less than a new start.
+std::vector<RowRange> WantedParts(const std::vector<RowRange>& ranges, const RowRanges& wanted,
+                                  int64_t first_row);
 
 /// First rows of the pages of a column chunk with the row count at the end; empty when the offset
 /// index is missing or contradicts itself.

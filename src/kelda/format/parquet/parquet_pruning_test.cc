@@ -96,6 +96,43 @@ TEST_F(AscendingFile, SkipsRowGroupsAndPages) {
   ExpectTablesEqual(*back.table, *TableOf(fields_, {Rows(23000, 1000)}));
 }
 
+TEST_F(AscendingFile, WantedRowsSkipRowGroupsAndPages) {
+  RowRanges rows;
+  rows.Add(1500, 1501);
+  rows.Add(1700, 1702);
+  rows.Add(9999, 10001);
+  rows.Add(39000, 40000);
+  options_.rows = std::make_shared<const RowRanges>(rows);
+  auto back = Read(nullptr);
+  EXPECT_EQ(back.statistics.row_groups_read, 3);
+  EXPECT_EQ(back.first_rows, (std::vector<int64_t>{1500, 9999, 10000, 39000}));
+  // Two near ones are read with what is between them.
+  EXPECT_EQ(back.row_counts, (std::vector<int64_t>{202, 1, 1, 1000}));
+  ExpectTablesEqual(*back.table, *TableOf(fields_, {Rows(1500, 202), Rows(9999, 1), Rows(10000, 1),
+                                                    Rows(39000, 1000)}));
+  // Together with a predicate: pages that both leave.
+  back = Read(Leaf(PredicateOp::kGe, {"n"}, {Int(39500)}));
+  EXPECT_EQ(back.first_rows, std::vector<int64_t>{39000});
+  options_.rows = std::make_shared<const RowRanges>();
+  back = Read(nullptr);
+  EXPECT_EQ(back.statistics.row_groups_read, 0);
+  EXPECT_EQ(back.table->num_rows(), 0);
+}
+
+TEST(WantedParts, CutsRangesAndJoinsNearOnes) {
+  using Parts = std::vector<RowRange>;
+  RowRanges wanted;
+  wanted.Add(90, 110);
+  wanted.Add(5000, 5001);
+  wanted.Add(5500, 5600);
+  wanted.Add(20000, 30000);
+  EXPECT_EQ(WantedParts({{0, 10000}}, wanted, 100), (Parts{{0, 10}, {4900, 5500}}));
+  EXPECT_EQ(WantedParts({{0, 4900}, {5450, 9000}}, wanted, 100), (Parts{{0, 10}, {5450, 5500}}));
+  EXPECT_EQ(WantedParts({{0, 5}}, wanted, 10000), Parts{});
+  EXPECT_EQ(WantedParts({}, wanted, 0), Parts{});
+  EXPECT_EQ(WantedParts({{0, 100}}, RowRanges::All(1 << 20), 0), (Parts{{0, 100}}));
+}
+
 TEST_F(AscendingFile, SeveralRangesKeepTheirPositions) {
   auto text = std::make_shared<arrow::StringScalar>("005500");
   options_.batch_rows = 700;

@@ -158,8 +158,14 @@ class ParquetReader : public FormatReader {
     for (int i = 0; i < metadata_->num_row_groups(); ++i) {
       where_ = fmt::format("row group {}", i);
       auto group = metadata_->RowGroup(i);
-      ARROW_ASSIGN_OR_RAISE(auto ranges, pruning.RowsToRead(i));
       const int64_t rows = group->num_rows();
+      const bool wanted =
+          options_.rows == nullptr || options_.rows->Overlaps(first_row, first_row + rows);
+      std::vector<RowRange> ranges;
+      if (wanted) {
+        ARROW_ASSIGN_OR_RAISE(ranges, pruning.RowsToRead(i));
+      }
+      if (options_.rows != nullptr) ranges = WantedParts(ranges, *options_.rows, first_row);
       if (!ranges.empty()) {
         int64_t bytes = 0;
         for (const auto& leaf : tree_.leaves) {
