@@ -1,5 +1,8 @@
 #include "kelda/sql/types/chunk_to_arrow.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include <arrow/array/data.h>
 #include <arrow/buffer_builder.h>
 
@@ -103,6 +106,29 @@ class Column {
 
 using ColumnPtr = std::unique_ptr<Column>;
 
+/// Bytes of one batch after the other, each of about the size of the one before: the buffer is made
+/// of that size at once, and neither moved while it grows nor copied to shrink.
+class BatchBytes {
+ public:
+  arrow::Status Reserve(int64_t bytes) {
+    if (builder_.length() == 0) bytes = std::max(bytes, last_bytes_ + last_bytes_ / 64);
+    return builder_.Reserve(bytes);
+  }
+  int64_t length() const { return builder_.length(); }
+  uint8_t* end() { return builder_.mutable_data() + builder_.length(); }
+  void UnsafeAdvance(int64_t bytes) { builder_.UnsafeAdvance(bytes); }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Finish() {
+    last_bytes_ = builder_.length();
+    std::shared_ptr<arrow::Buffer> buffer;
+    ARROW_RETURN_NOT_OK(builder_.Finish(&buffer, /*shrink_to_fit=*/false));
+    return buffer;
+  }
+
+ private:
+  arrow::BufferBuilder builder_;
+  int64_t last_bytes_ = 0;
+};
+
 /// Fixed-width values. Convert: bool (const From&, To*), false when the value does not fit.
 template <typename From, typename To, typename Convert>
 class FixedColumn : public Column {
@@ -113,9 +139,9 @@ class FixedColumn : public Column {
  protected:
   arrow::Status AppendValues(Vector& vector, const UnifiedVectorFormat& format,
                              int64_t count) override {
-    ARROW_RETURN_NOT_OK(values_.Reserve(count));
+    ARROW_RETURN_NOT_OK(values_.Reserve(count * kWidth));
     const From* in = UnifiedVectorFormat::GetData<From>(format);
-    To* out = values_.mutable_data() + values_.length();
+    To* out = reinterpret_cast<To*>(values_.end());
     int64_t bad = -1;
     if (format.validity.AllValid() && !format.sel->IsSet()) {
       for (int64_t i = 0; i < count; ++i) {
@@ -132,45 +158,27 @@ class FixedColumn : public Column {
       }
     }
     if (bad >= 0) return DoesNotFit(vector, bad);
-    values_.UnsafeAdvance(count);
+    values_.UnsafeAdvance(count * kWidth);
     return arrow::Status::OK();
   }
-  arrow::Status AppendNullValues(int64_t count) override { return values_.Append(count, To{}); }
+  arrow::Status AppendNullValues(int64_t count) override {
+    ARROW_RETURN_NOT_OK(values_.Reserve(count * kWidth));
+    std::fill_n(reinterpret_cast<To*>(values_.end()), count, To{});
+    values_.UnsafeAdvance(count * kWidth);
+    return arrow::Status::OK();
+  }
   arrow::Status FinishValues(arrow::ArrayData* data) override {
     ARROW_ASSIGN_OR_RAISE(auto buffer, values_.Finish());
     data->buffers.push_back(std::move(buffer));
     return arrow::Status::OK();
   }
-  int64_t value_bytes() const override {
-    return values_.length() * static_cast<int64_t>(sizeof(To));
-  }
+  int64_t value_bytes() const override { return values_.length(); }
 
  private:
-  /// TypedBufferBuilder knows arithmetic types only.
-  class Values {
-   public:
-    arrow::Status Reserve(int64_t count) {
-      return builder_.Reserve(count * static_cast<int64_t>(sizeof(To)));
-    }
-    To* mutable_data() { return reinterpret_cast<To*>(builder_.mutable_data()); }
-    int64_t length() const { return builder_.length() / static_cast<int64_t>(sizeof(To)); }
-    void UnsafeAdvance(int64_t count) {
-      builder_.UnsafeAdvance(count * static_cast<int64_t>(sizeof(To)));
-    }
-    arrow::Status Append(int64_t count, const To& value) {
-      ARROW_RETURN_NOT_OK(Reserve(count));
-      std::fill_n(mutable_data() + length(), count, value);
-      UnsafeAdvance(count);
-      return arrow::Status::OK();
-    }
-    arrow::Result<std::shared_ptr<arrow::Buffer>> Finish() { return builder_.Finish(); }
-
-   private:
-    arrow::BufferBuilder builder_;
-  };
+  static constexpr auto kWidth = static_cast<int64_t>(sizeof(To));
 
   Convert convert_;
-  Values values_;
+  BatchBytes values_;
 };
 
 template <typename From, typename To, typename Convert>
@@ -217,12 +225,16 @@ class BooleanColumn : public Column {
 class Offsets {
  public:
   arrow::Status Reserve(int64_t count) {
-    if (builder_.length() == 0) ARROW_RETURN_NOT_OK(builder_.Append(0));
+    if (builder_.length() == 0) {
+      ARROW_RETURN_NOT_OK(builder_.Reserve(std::max(count + 1, last_length_)));
+      builder_.UnsafeAppend(0);
+    }
     return builder_.Reserve(count);
   }
   void UnsafeAppend(int32_t end) { builder_.UnsafeAppend(end); }
   arrow::Status Finish(arrow::ArrayData* data) {
     ARROW_RETURN_NOT_OK(Reserve(0));
+    last_length_ = builder_.length();
     std::shared_ptr<arrow::Buffer> buffer;
     ARROW_RETURN_NOT_OK(builder_.Finish(&buffer));
     data->buffers.push_back(std::move(buffer));
@@ -232,6 +244,7 @@ class Offsets {
 
  private:
   arrow::TypedBufferBuilder<int32_t> builder_;
+  int64_t last_length_ = 0;
 };
 
 class BytesColumn : public Column {
@@ -242,24 +255,38 @@ class BytesColumn : public Column {
   arrow::Status AppendValues(Vector&, const UnifiedVectorFormat& format, int64_t count) override {
     const auto* in = UnifiedVectorFormat::GetData<duckdb::string_t>(format);
     const bool all_valid = format.validity.AllValid();
+    const bool direct = all_valid && !format.sel->IsSet();
     int64_t total = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const idx_t row = format.sel->get_index(static_cast<idx_t>(i));
-      if (all_valid || format.validity.RowIsValid(row))
-        total += static_cast<int64_t>(in[row].GetSize());
+    if (direct) {
+      for (int64_t i = 0; i < count; ++i) total += static_cast<int64_t>(in[i].GetSize());
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        const idx_t row = format.sel->get_index(static_cast<idx_t>(i));
+        if (all_valid || format.validity.RowIsValid(row))
+          total += static_cast<int64_t>(in[row].GetSize());
+      }
     }
     if (bytes_.length() + total > INT32_MAX) {
       return arrow::Status::CapacityError("column '", field_.name,
                                           "': more than 2 GiB of text in one batch");
     }
     ARROW_RETURN_NOT_OK(offsets_.Reserve(count));
-    ARROW_RETURN_NOT_OK(bytes_.Reserve(total));
+    // Room to copy short texts in steps of a fixed size; what is too much is written over.
+    ARROW_RETURN_NOT_OK(bytes_.Reserve(total + kCopyStep));
+    auto end = static_cast<int32_t>(bytes_.length());
+    uint8_t* out = bytes_.end();
     for (int64_t i = 0; i < count; ++i) {
-      const idx_t row = format.sel->get_index(static_cast<idx_t>(i));
-      if (all_valid || format.validity.RowIsValid(row))
-        bytes_.UnsafeAppend(in[row].GetData(), static_cast<int64_t>(in[row].GetSize()));
-      offsets_.UnsafeAppend(static_cast<int32_t>(bytes_.length()));
+      const idx_t row =
+          direct ? static_cast<idx_t>(i) : format.sel->get_index(static_cast<idx_t>(i));
+      if (all_valid || format.validity.RowIsValid(row)) {
+        const uint32_t size = in[row].GetSize();
+        CopyText(in[row], size, out);
+        out += size;
+        end += static_cast<int32_t>(size);
+      }
+      offsets_.UnsafeAppend(end);
     }
+    bytes_.UnsafeAdvance(total);
     return arrow::Status::OK();
   }
   arrow::Status AppendNullValues(int64_t count) override {
@@ -277,8 +304,25 @@ class BytesColumn : public Column {
   int64_t value_bytes() const override { return bytes_.length() + offsets_.bytes(); }
 
  private:
+  static constexpr int64_t kCopyStep = 32;
+
+  static void CopyText(const duckdb::string_t& text, uint32_t size, uint8_t* out) {
+    // Texts of up to 12 bytes lie inside the string_t.
+    if (size <= duckdb::string_t::INLINE_LENGTH) {
+      std::memcpy(out, text.GetData(), duckdb::string_t::INLINE_LENGTH);
+    } else if (size <= 16) {
+      std::memcpy(out, text.GetData(), 8);
+      std::memcpy(out + size - 8, text.GetData() + size - 8, 8);
+    } else if (size <= kCopyStep) {
+      std::memcpy(out, text.GetData(), 16);
+      std::memcpy(out + size - 16, text.GetData() + size - 16, 16);
+    } else {
+      std::memcpy(out, text.GetData(), size);
+    }
+  }
+
   Offsets offsets_;
-  arrow::BufferBuilder bytes_;
+  BatchBytes bytes_;
 };
 
 /// Lists and, with a struct as element, maps. VECTOR keeps its fixed length.
