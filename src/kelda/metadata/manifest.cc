@@ -183,7 +183,8 @@ arrow::Result<std::shared_ptr<const DecodedManifest>> DecodePartitions(
   }
 }
 
-/// Gives the wanted entries of `batch`, whose first one is entry `first` of the manifest, to `sink`.
+/// Gives the wanted entries of `batch`, whose first one is entry `first` of the manifest, to
+/// `sink`.
 arrow::Status SinkEntries(const ManifestEntryBatch& batch, int64_t first,
                           const PartitionAnswers& answers,
                           const ManifestReader::EntryOptions& options, const EntrySink& sink) {
