@@ -1,6 +1,7 @@
 #include "kelda/commit/changes.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "kelda/base/bytes.h"
 
@@ -111,6 +112,13 @@ VectorHolders HoldersOf(const std::vector<IndexManifestEntry>& entries) {
 
 std::string VectorSuffix(const std::string& index_file) { return "|vector:" + index_file; }
 
+arrow::Status VectorOfMissingFile(const std::string& context, std::string_view data_file) {
+  return Conflict(
+      "{}: data file '{}', in which this commit deletes rows, is no longer there. Run the "
+      "statement again",
+      context, data_file);
+}
+
 /// Adds entries to `merged` with identities that name the vectors in force (spec 03 §5.2).
 class VectorAwareMerge {
  public:
@@ -152,10 +160,7 @@ class VectorAwareMerge {
       if (changed.contains(data_file)) continue;
       const auto it = live.find(data_file);
       if (it == live.end()) {
-        return Conflict(
-            "{}: data file '{}', in which this commit deletes rows, is no longer there. Run the "
-            "statement again",
-            context_, data_file);
+        return VectorOfMissingFile(context_, data_file);
       }
       ManifestEntry entry = *it->second;
       if (changes.size() == 1 && changes[0]->kind == EntryKind::kAdd) {
@@ -194,6 +199,24 @@ arrow::Status CheckRowIdRanges(const std::string& context, std::vector<ManifestE
     if (!same && *b.first_row_id < *a.first_row_id + a.row_count) {
       return Conflict("{}: files '{}' and '{}' cover row ids that overlap without being the same",
                       context, a.file_name, b.file_name);
+    }
+  }
+  return arrow::Status::OK();
+}
+
+/// With buckets only the name of a bucket's index file is compared: a vector of a file that was
+/// rewritten meanwhile would go unnoticed, and with it the deletes.
+arrow::Status CheckVectorsOfLiveFiles(const std::string& context,
+                                      const std::vector<ManifestEntry>& live,
+                                      const std::vector<IndexManifestEntry>& delta_index) {
+  std::unordered_set<std::string_view> names;
+  for (const ManifestEntry& entry : live) {
+    if (entry.kind == EntryKind::kAdd) names.insert(entry.file.file_name);
+  }
+  for (const IndexManifestEntry& entry : delta_index) {
+    if (entry.kind != EntryKind::kAdd || !entry.file.deletion_vectors) continue;
+    for (const DeletionVectorRange& range : *entry.file.deletion_vectors) {
+      if (!names.contains(range.data_file)) return VectorOfMissingFile(context, range.data_file);
     }
   }
   return arrow::Status::OK();
@@ -243,6 +266,9 @@ arrow::Status CheckConflicts(const ConflictCheck& check, const std::vector<Manif
     }
   }
   std::vector<ManifestEntry> live = merged.Finish();
+  if (!check.vectors_by_file) {
+    ARROW_RETURN_NOT_OK(CheckVectorsOfLiveFiles(context, live, delta_index));
+  }
   for (const ManifestEntry& entry : live) {
     if (entry.kind == EntryKind::kDelete) {
       return Conflict(

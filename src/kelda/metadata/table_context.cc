@@ -49,13 +49,14 @@ std::vector<DataType> TableContext::PartitionTypes() const {
 namespace {
 
 /// What stops any use of the table, beyond single options.
-arrow::Status CheckKind(const TableContext& table) {
-  if (!table.schema->primary_keys.empty()) {
-    return Unsupported("table {} has a primary key ({}); primary-key tables", table.name,
+arrow::Status CheckKind(const TableContext& table, OptionUse use) {
+  const bool primary_key = !table.schema->primary_keys.empty();
+  if (primary_key && use == OptionUse::kWrite) {
+    return Unsupported("table {} has a primary key ({}); writing primary-key tables", table.name,
                        fmt::join(table.schema->primary_keys, ", "));
   }
   ARROW_ASSIGN_OR_RAISE(int32_t buckets, table.options.Get(OptionKeys::kBucket));
-  if (buckets < -1) {
+  if (buckets < -1 && !primary_key) {
     return Invalid("table {}: 'bucket' = '{}' needs a primary key", table.name, buckets);
   }
   for (const DataField& field : table.fields()) {
@@ -70,7 +71,7 @@ arrow::Status CheckKind(const TableContext& table) {
 arrow::Status CheckUse(const TableContext& table, OptionUse use,
                        std::vector<std::string>* warnings) {
   // The kind first: "primary key" tells more than the first option that only makes sense with one.
-  ARROW_RETURN_NOT_OK(CheckKind(table));
+  ARROW_RETURN_NOT_OK(CheckKind(table, use));
   return WithContext(CheckTableOptions(table.options.values(), use, warnings),
                      fmt::format("table {}", table.name));
 }
@@ -82,6 +83,7 @@ arrow::Status TableContext::CheckReadable(std::vector<std::string>* warnings) co
 }
 
 arrow::Status TableContext::CheckWritable(std::vector<std::string>* warnings) const {
+  ARROW_RETURN_NOT_OK(CheckKind(*this, OptionUse::kWrite));
   ARROW_RETURN_NOT_OK(CheckUse(*this, OptionUse::kRead, nullptr));
   return CheckUse(*this, OptionUse::kWrite, warnings);
 }

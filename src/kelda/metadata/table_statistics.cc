@@ -18,7 +18,7 @@ void Put(const char* key, const std::optional<T>& value, Json* json) {
   if (value) (*json)[key] = *value;
 }
 
-Json ToJson(const ColumnStatistics& column) {
+Json ToJson(const AnalyzedColumn& column) {
   Json json = Json::object();
   json["colId"] = column.column_id;
   Put("distinctCount", column.distinct_count, &json);
@@ -37,9 +37,9 @@ Json ColumnsJson(const TableStatistics& statistics) {
   return json;
 }
 
-arrow::Result<ColumnStatistics> ParseColumn(const Json& json, std::string_view source) {
+arrow::Result<AnalyzedColumn> ParseColumn(const Json& json, std::string_view source) {
   JsonMembers members(json, "statistics", source);
-  ColumnStatistics column;
+  AnalyzedColumn column;
   ARROW_ASSIGN_OR_RAISE(int64_t id, members.Int("colId"));
   if (id < INT32_MIN || id > INT32_MAX) return members.Bad("colId");
   column.column_id = static_cast<int32_t>(id);

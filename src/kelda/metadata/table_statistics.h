@@ -19,7 +19,7 @@
 namespace kelda {
 
 /// What ANALYZE found out about one column.
-struct ColumnStatistics {
+struct AnalyzedColumn {
   int32_t column_id = 0;
   std::optional<int64_t> distinct_count;
   std::optional<std::string> min;  ///< in the form of StatisticsText
@@ -37,7 +37,7 @@ struct TableStatistics {
   int64_t schema_id = 0;
   std::optional<int64_t> merged_record_count;
   std::optional<int64_t> merged_record_size;
-  std::vector<std::pair<std::string, ColumnStatistics>> columns;
+  std::vector<std::pair<std::string, AnalyzedColumn>> columns;
   nlohmann::ordered_json unknown = nlohmann::ordered_json::object();
 
   std::string ToJsonText() const;

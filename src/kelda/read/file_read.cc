@@ -7,7 +7,9 @@
 
 #include "kelda/read/column_group_read.h"
 #include "kelda/read/field_mapping.h"
+#include "kelda/read/merge_read.h"
 #include "kelda/read/selecting_reader.h"
+#include "kelda/scan/file_index_filter.h"
 #include "kelda/types/arrow_mapping.h"
 #include "kelda/types/special_fields.h"
 
@@ -176,14 +178,49 @@ arrow::Result<DeletionVectorPtr> LoadDeletionVector(const TableContext& table, c
 
 namespace {
 
-/// Rows left by the vector are worth telling to the format when few are.
-std::shared_ptr<const RowRanges> RowsToRead(const TableReadOptions& options,
-                                            const DeletionVectorPtr& deleted, int64_t row_count) {
-  if (deleted == nullptr || deleted->Cardinality() * 2 < row_count) return options.rows;
-  RowRanges live = deleted->LiveRows(row_count);
-  if (options.rows != nullptr) live = live.Intersect(*options.rows);
-  return std::make_shared<const RowRanges>(std::move(live));
+std::shared_ptr<const RowRanges> Both(std::shared_ptr<const RowRanges> a,
+                                      std::shared_ptr<const RowRanges> b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? std::move(b) : std::move(a);
+  return std::make_shared<const RowRanges>(a->Intersect(*b));
 }
+
+/// Rows left by the vector are worth telling to the format when few are.
+std::shared_ptr<const RowRanges> RowsToRead(std::shared_ptr<const RowRanges> wanted,
+                                            const DeletionVectorPtr& deleted, int64_t row_count) {
+  if (deleted == nullptr || deleted->Cardinality() * 2 < row_count) return wanted;
+  return Both(std::move(wanted), std::make_shared<const RowRanges>(deleted->LiveRows(row_count)));
+}
+
+/// Rows that the caller wants and that may match as the file's index says: from the plan, or asked
+/// here if the plan did not.
+arrow::Result<std::shared_ptr<const RowRanges>> WantedRows(const TableContext& table,
+                                                           const Split& split,
+                                                           const DataFileMeta& file,
+                                                           const TableReadOptions& options) {
+  if (split.indexes_used) {
+    for (size_t i = 0; i < split.files.size(); ++i) {
+      if (split.files[i].file_name == file.file_name) return Both(options.rows, split.RowsOf(i));
+    }
+  }
+  if (split.data_evolution || !split.section_ends.empty()) return options.rows;
+  ARROW_ASSIGN_OR_RAISE(const auto filter, FileIndexFilter::Make(table, options.predicate));
+  if (filter == nullptr) return options.rows;
+  ARROW_ASSIGN_OR_RAISE(RowSelection rows, filter->Select(file, split.FilePath(file)));
+  if (rows.all()) return options.rows;
+  return Both(options.rows, std::make_shared<const RowRanges>(rows.ToRanges()));
+}
+
+/// A file that no wanted row is in.
+class EmptyReader : public FormatReader {
+ public:
+  explicit EmptyReader(int64_t row_count) : row_count_(row_count) {}
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override { return nullptr; }
+  int64_t first_row() const override { return 0; }
+  int64_t file_row_count() const override { return row_count_; }
+
+ private:
+  int64_t row_count_;
+};
 
 }  // namespace
 
@@ -231,7 +268,12 @@ arrow::Result<std::vector<DataField>> StoredFieldsOf(const TableContext& table,
   if (file.schema_id != schema->id) {
     ARROW_ASSIGN_OR_RAISE(schema, table.schemas->Read(file.schema_id));
   }
-  return StoredFields(*schema, file);
+  ARROW_ASSIGN_OR_RAISE(auto fields, StoredFields(*schema, file));
+  if (!schema->primary_keys.empty()) {
+    fields.push_back(SequenceNumberField());
+    fields.push_back(ValueKindField());
+  }
+  return fields;
 }
 
 arrow::Result<std::unique_ptr<FormatReader>> OpenDataFile(const TableContext& table,
@@ -244,6 +286,8 @@ arrow::Result<std::unique_ptr<FormatReader>> OpenDataFile(const TableContext& ta
   if (!format.ok()) {
     return WithContext(format.status(), fmt::format("table {}, data file '{}'", table.name, path));
   }
+  ARROW_ASSIGN_OR_RAISE(const auto wanted, WantedRows(table, split, file, options));
+  if (wanted != nullptr && wanted->empty()) return std::make_unique<EmptyReader>(file.row_count);
   ARROW_ASSIGN_OR_RAISE(const auto stored, StoredFieldsOf(table, file));
   ARROW_ASSIGN_OR_RAISE(auto columns, ColumnsToMake(table, options));
   std::vector<ColumnSource> sources;
@@ -270,7 +314,7 @@ arrow::Result<std::unique_ptr<FormatReader>> OpenDataFile(const TableContext& ta
   std::unique_ptr<FormatReader> inner;
   if (!read.columns.empty()) {
     read.predicate = MapPredicate(options.predicate, table.fields(), stored);
-    read.rows = RowsToRead(options, deleted, file.row_count);
+    read.rows = RowsToRead(wanted, deleted, file.row_count);
     read.batch_rows = options.batch_rows;
     read.token = options.token;
     read.on_open = options.on_open;
@@ -293,6 +337,7 @@ arrow::Result<std::unique_ptr<FormatReader>> OpenDataFile(const TableContext& ta
 arrow::Result<std::unique_ptr<FormatReader>> OpenReadUnit(const TableContext& table,
                                                           const Split& split, const ReadUnit& unit,
                                                           const TableReadOptions& options) {
+  if (unit.merge) return OpenMergeUnit(table, split, unit, options);
   if (unit.files.size() == 1)
     return OpenDataFile(table, split, split.files[unit.files[0]], options);
   return OpenColumnGroup(table, split, unit, options);

@@ -20,6 +20,8 @@ struct TableReadOptions {
   /// `exact_filter`.
   PredicatePtr predicate;
   bool exact_filter = false;
+  /// Primary-key tables: rows that were deleted come out too, for readers of `_VALUE_KIND`.
+  bool keep_deletes = false;
   /// Positions in the file that may be wanted; null = all. Only for single files.
   std::shared_ptr<const RowRanges> rows;
   int64_t batch_rows = 32768;

@@ -21,8 +21,10 @@ struct KeyValues {
   Scalars values;
 
   void Add(const std::shared_ptr<arrow::Scalar>& value) {
+    // The two zeros have different bytes.
+    const auto exactly = arrow::EqualOptions::Defaults().signed_zeros_equal(false);
     const bool known = std::any_of(values.begin(), values.end(), [&](const auto& v) {
-      return v == nullptr || value == nullptr ? v == value : v->Equals(*value);
+      return v == nullptr || value == nullptr ? v == value : v->Equals(*value, exactly);
     });
     if (!known) values.push_back(value);
   }

@@ -91,6 +91,14 @@ arrow::Result<bool> PartitionFilter::MayContain(const ManifestFileMeta& manifest
   auto min = decode(manifest.partition_stats.min_values);
   auto max = decode(manifest.partition_stats.max_values);
   if (min.size() != types_.size() || max.size() != types_.size()) return true;
+  // No checksum guards a manifest list: bounds that no partitions can have must not prune.
+  for (size_t i = 0; i < types_.size(); ++i) {
+    const bool in_order = min[i]->is_valid == max[i]->is_valid &&
+                          (!min[i]->is_valid || CompareScalars(*min[i], *max[i]) <= 0);
+    if (in_order) continue;
+    return Corruption("manifest list: bounds of partition column '{}' in manifest '{}' are damaged",
+                      fields_[i].name, manifest.file_name);
+  }
   return MayMatch(*predicate_, ManifestBounds(fields_, std::move(min), std::move(max), manifest));
 }
 

@@ -7,7 +7,9 @@
 #include "kelda/index/deletion_vector_rewrite.h"
 #include "kelda/row/binary_row.h"
 #include "kelda/scan/bucket_filter.h"
+#include "kelda/scan/file_index_filter.h"
 #include "kelda/scan/live_entries.h"
+#include "kelda/scan/merge_tree_scan.h"
 #include "kelda/scan/partition_filter.h"
 
 namespace kelda {
@@ -69,9 +71,12 @@ std::vector<FileGroup> PackGroups(std::vector<FileGroup> groups, int64_t target_
 class SplitBuilder {
  public:
   /// `may_match` (may be null): files of one row sequence are dropped unless it says true.
-  SplitBuilder(const TableContext& table, bool data_evolution,
+  SplitBuilder(const TableContext& table, bool data_evolution, const MergeTreeScan* merge_tree,
                std::function<arrow::Result<bool>(const FileGroup&)> may_match)
-      : table_(table), data_evolution_(data_evolution), may_match_(std::move(may_match)) {}
+      : table_(table),
+        data_evolution_(data_evolution),
+        merge_tree_(merge_tree),
+        may_match_(std::move(may_match)) {}
 
   void Add(ManifestEntry entry) {
     std::string key = entry.partition;
@@ -99,17 +104,25 @@ class SplitBuilder {
                             DecodePartition(partition_types, group.partition, table_.name));
       ARROW_ASSIGN_OR_RAISE(std::string partition_path,
                             PartitionPath(partition_fields, values, table_.partition_path_options));
+      Split proto;
+      proto.partition = group.partition;
+      proto.partition_values = values;
+      proto.bucket = group.bucket;
+      proto.total_buckets = group.total_buckets;
+      proto.bucket_dir = table_.paths.BucketDir(partition_path, group.bucket);
+      if (merge_tree_ != nullptr) {
+        ARROW_RETURN_NOT_OK(
+            merge_tree_->MakeSplits(std::move(group.files), proto, target, open_cost, &splits));
+        if (!splits.empty() && splits.back().partition == group.partition)
+          partitions.insert(group.partition);
+        continue;
+      }
       std::vector<FileGroup> file_groups = GroupFiles(std::move(group.files), data_evolution_);
       if (may_match_) ARROW_RETURN_NOT_OK(DropUnmatched(&file_groups));
       if (file_groups.empty()) continue;
       partitions.insert(group.partition);
       for (auto& files : PackGroups(std::move(file_groups), target, open_cost, count_blobs)) {
-        Split split;
-        split.partition = group.partition;
-        split.partition_values = values;
-        split.bucket = group.bucket;
-        split.total_buckets = group.total_buckets;
-        split.bucket_dir = table_.paths.BucketDir(partition_path, group.bucket);
+        Split split = proto;
         split.files = std::move(files);
         split.data_evolution = data_evolution_;
         splits.push_back(std::move(split));
@@ -138,6 +151,7 @@ class SplitBuilder {
 
   const TableContext& table_;
   const bool data_evolution_;
+  const MergeTreeScan* merge_tree_;  ///< null: the table has no primary key
   const std::function<arrow::Result<bool>(const FileGroup&)> may_match_;
   std::vector<Group> groups_;
   std::unordered_map<std::string, size_t> index_;
@@ -229,6 +243,8 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
   plan.statistics.manifests_read = static_cast<int64_t>(manifests.size());
 
   const bool use_stats = split_predicate.outside != nullptr;
+  ARROW_ASSIGN_OR_RAISE(const auto merge_tree, MergeTreeScan::Make(table, split_predicate.outside,
+                                                                   request.read_optimized));
   ARROW_ASSIGN_OR_RAISE(bool data_evolution, table.options.Get(OptionKeys::kDataEvolutionEnabled));
   ManifestReader::EntryOptions options;
   options.value_stats = use_stats || request.keep_value_stats;
@@ -237,10 +253,15 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
       return partition_filter.Accepts(partition);
     };
   }
+  // The indexes of a file that holds some columns only say nothing of newer values.
+  ARROW_ASSIGN_OR_RAISE(
+      const auto index_filter,
+      FileIndexFilter::Make(table, data_evolution ? nullptr : split_predicate.outside));
   struct PerManifest {
     std::vector<ManifestEntry> entries;
     int64_t files = 0;
     int64_t bytes = 0;
+    int64_t skipped_by_index = 0;
   };
   std::vector<PerManifest> parts(manifests.size());
   ARROW_ASSIGN_OR_RAISE(
@@ -259,10 +280,21 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
     }
     // A file with some columns says nothing of rows whose values newer
     // files hold.
-    if (use_stats && !data_evolution) {
+    if (merge_tree != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(bool wanted, merge_tree->Accepts(entry));
+      if (!wanted) return arrow::Status::OK();
+    } else if (use_stats && !data_evolution) {
       ARROW_ASSIGN_OR_RAISE(auto bounds, FileBounds(table, entry.file));
       if (!MayMatch(*split_predicate.outside, *bounds)) return arrow::Status::OK();
       if (!request.keep_value_stats) entry.file.value_stats = SimpleStats();
+    }
+    const bool file_by_file = merge_tree == nullptr || merge_tree->EachKeyOnce();
+    if (file_by_file && index_filter != nullptr && FileIndexFilter::HasEmbedded(entry.file)) {
+      ARROW_ASSIGN_OR_RAISE(const auto rows, index_filter->SelectEmbedded(entry.file));
+      if (rows.none()) {
+        ++part.skipped_by_index;
+        return arrow::Status::OK();
+      }
     }
     part.entries.push_back(std::move(entry));
     return arrow::Status::OK();
@@ -276,15 +308,20 @@ arrow::Result<ScanPlan> PlanScan(const TableContext& table, const ScanRequest& r
       return MayMatch(*split_predicate.outside, *bounds);
     };
   }
-  SplitBuilder builder(table, data_evolution, std::move(may_match));
+  SplitBuilder builder(table, data_evolution, merge_tree.get(), std::move(may_match));
   for (PerManifest& part : parts) {
     plan.statistics.files_after_partition += part.files;
     plan.statistics.bytes_after_partition += part.bytes;
+    plan.statistics.files_skipped_by_index += part.skipped_by_index;
     for (ManifestEntry& entry : part.entries) builder.Add(std::move(entry));
     part.entries = {};
   }
   ARROW_ASSIGN_OR_RAISE(plan.splits, builder.Finish(&plan.statistics));
   ARROW_RETURN_NOT_OK(AttachDeletionVectors(table, *request.snapshot, &plan.splits));
+  if (index_filter != nullptr && (merge_tree == nullptr || merge_tree->EachKeyOnce())) {
+    ARROW_RETURN_NOT_OK(
+        ApplyFileIndexes(table, *index_filter, request.token, &plan.splits, &plan.statistics));
+  }
   if (request.limit && plan.exact) ApplyLimit(*request.limit, &plan.splits);
   for (const Split& split : plan.splits) {
     plan.statistics.files_planned += static_cast<int64_t>(split.files.size());

@@ -8,6 +8,7 @@
 #include <arrow/scalar.h>
 
 #include "kelda/base/cancellation.h"
+#include "kelda/base/row_ranges.h"
 #include "kelda/metadata/manifest.h"
 #include "kelda/metadata/snapshot.h"
 #include "kelda/metadata/table_context.h"
@@ -28,6 +29,9 @@ struct ScanRequest {
   /// with a projection (DataEvolutionFileStoreScan). Rows all of whose files are left out are then
   /// missing from the result, so SQL does not ask for it. Null = all files.
   const std::vector<DataField>* projection = nullptr;
+  /// Primary-key tables: only what compaction has brought to the top level, without merging (spec
+  /// 04 §5.4, `t$ro`).
+  bool read_optimized = false;
   /// Keep value statistics in the returned files (count/min/max from metadata, $files).
   bool keep_value_stats = false;
   CancellationToken token;
@@ -51,9 +55,17 @@ struct Split {
   std::vector<DataFileMeta> files;
   /// Parallel to `files`, or empty when none of them has deleted rows.
   std::vector<std::optional<DeletionFile>> deletion_files;
+  /// Positions in each file that may match as its file index says, parallel to `files`, or empty;
+  /// null = all.
+  std::vector<std::shared_ptr<const RowRanges>> row_ranges;
+  /// The plan asked the file indexes of these files; else a reader may.
+  bool indexes_used = false;
 
   /// The table keeps columns of the same rows in several files (data evolution): see ReadUnits.
   bool data_evolution = false;
+  /// The rows must be merged by key (spec 02 §4.9): files [section_ends[i-1], section_ends[i]) have
+  /// connected key ranges and are read together. Empty: every file stands for itself.
+  std::vector<size_t> section_ends;
 
   /// Rows in the files, deleted ones included; files that hold columns of the same rows count once.
   int64_t RowCount() const;
@@ -63,6 +75,10 @@ struct Split {
   const DeletionFile* DeletionOf(size_t i) const {
     return i < deletion_files.size() && deletion_files[i] ? &*deletion_files[i] : nullptr;
   }
+  /// Rows of files[i] that may match; null = all.
+  std::shared_ptr<const RowRanges> RowsOf(size_t i) const {
+    return i < row_ranges.size() ? row_ranges[i] : nullptr;
+  }
   /// Full path of files[i].
   std::string FilePath(const DataFileMeta& file) const;
 };
@@ -71,7 +87,8 @@ struct Split {
 /// columns of the same rows, and the pieces of their blob columns (spec 02 §7.6).
 struct ReadUnit {
   std::vector<size_t> files;  ///< indexes into Split::files
-  int64_t row_count = 0;      ///< deleted rows included
+  int64_t row_count = 0;      ///< deleted rows included; what a merge makes of them is not known
+  bool merge = false;         ///< by primary key
 };
 std::vector<ReadUnit> ReadUnits(const Split& split);
 
@@ -89,6 +106,7 @@ struct ScanStatistics {
   int64_t files_total =
       0;  ///< live files of the snapshot in the manifests read or skipped (ADD minus DELETE)
   int64_t files_after_partition = 0;
+  int64_t files_skipped_by_index = 0;  ///< by file indexes
   int64_t files_planned = 0;
   int64_t partitions_planned = 0;
   int64_t bytes_after_partition = 0;

@@ -9,6 +9,18 @@ bool IsBlobFile(const DataFileMeta& file) { return file.file_name.ends_with(".bl
 
 std::vector<ReadUnit> ReadUnits(const Split& split) {
   std::vector<ReadUnit> units;
+  if (!split.section_ends.empty()) {
+    size_t next = 0;
+    for (size_t end : split.section_ends) {
+      ReadUnit& unit = units.emplace_back();
+      unit.merge = true;
+      for (; next < end; ++next) {
+        unit.files.push_back(next);
+        unit.row_count += split.files[next].row_count;
+      }
+    }
+    return units;
+  }
   int64_t group_end = -1;
   for (size_t i = 0; i < split.files.size(); ++i) {
     const DataFileMeta& file = split.files[i];
@@ -34,6 +46,7 @@ int64_t Split::RowCount() const {
 }
 
 std::optional<int64_t> Split::LiveRowCount() const {
+  if (!section_ends.empty()) return std::nullopt;
   int64_t rows = RowCount();
   for (const auto& deletion : deletion_files) {
     if (!deletion) continue;

@@ -31,6 +31,10 @@ inline DataField SequenceNumberField() {
                    {},
                    {}};
 }
+inline DataField ValueKindField() {
+  return DataField{
+      kValueKindFieldId, std::string(kValueKindName), DataType(TypeRoot::kTinyInt), {}, {}};
+}
 inline DataField RowPositionField() {
   return DataField{
       kRowPositionFieldId, std::string(kRowPositionName), DataType(TypeRoot::kBigInt), {}, {}};

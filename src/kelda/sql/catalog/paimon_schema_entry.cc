@@ -23,6 +23,7 @@
 #include "kelda/sql/catalog/paimon_catalog.h"
 #include "kelda/sql/catalog/paimon_table_entry.h"
 #include "kelda/sql/functions/procedures.h"
+#include "kelda/sql/parser/create_table_contract.h"
 #include "kelda/sql/types/status_exception.h"
 
 namespace kelda::sql {
@@ -136,6 +137,7 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupTable(
     duckdb::ClientContext& context, const duckdb::EntryLookupInfo& lookup) {
   auto decoded = DecodeTableName(lookup.GetEntryName());
   if (!decoded) return nullptr;
+  if (name == "sys") return LookupGlobalTable(decoded->name);
   auto id = FindTable(decoded->name);
   if (!id && IsDecoratedTableName(lookup.GetEntryName()) &&
       duckdb::ClientData::Get(context).catalog_search_path->GetSetPaths().size() <= 1) {
@@ -161,7 +163,8 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupTable(
   for (const auto& [option, value] : options) key += "\n" + option + "=" + value;
   if (source.travels) {
     source.snapshot = ValueOrThrow(ResolveSnapshot(*table));
-    if (id->system_table.empty()) table = ValueOrThrow(ContextForSnapshot(table, source.snapshot));
+    if (id->system_table.empty() || IsRowTable(id->system_table))
+      table = ValueOrThrow(ContextForSnapshot(table, source.snapshot));
     key += "\n" + std::to_string(source.snapshot ? source.snapshot->id : 0);
   }
   {
@@ -174,8 +177,18 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupTable(
     if (source.insert) {
       ThrowError(Invalid("{} is a system table: INSERT is not possible", id->FullName()));
     }
-    return Remember(std::move(key), PaimonSystemTableEntry::Make(
-                                        catalog, *this, lookup.GetEntryName(), *id, table));
+    if (IsRowTable(id->system_table) && id->system_table != "row_tracking" &&
+        table->schema->primary_keys.empty()) {
+      DecoratedTableName base;
+      base.name = id->branch == "main" ? id->table : id->table + "$branch_" + id->branch;
+      base.options.assign(options.begin(), options.end());
+      return Remember(std::move(key),
+                      MakeRowTableView(catalog, *this, lookup.GetEntryName(), id->system_table,
+                                       EncodeTableName(base), *table));
+    }
+    return Remember(std::move(key),
+                    PaimonSystemTableEntry::Make(catalog, *this, lookup.GetEntryName(), *id, table,
+                                                 source.travels));
   }
   std::vector<std::string> warnings;
   IgnoreError(table->CheckReadable(&warnings),
@@ -183,6 +196,18 @@ duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupTable(
   for (const std::string& warning : warnings) KELDA_LOG(Warn, "table {}: {}", table->name, warning);
   return Remember(std::move(key),
                   PaimonTableEntry::Make(catalog, *this, lookup.GetEntryName(), std::move(source)));
+}
+
+duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::LookupGlobalTable(
+    const std::string& table) {
+  {
+    std::lock_guard lock(mutex_);
+    auto it = entries_.find(table);
+    if (it != entries_.end()) return it->second.get();
+  }
+  auto entry = PaimonSystemTableEntry::MakeGlobal(catalog, *this, table);
+  if (entry == nullptr) return nullptr;
+  return Remember(table, std::move(entry));
 }
 
 TableContextPtr PaimonSchemaEntry::LoadTable(duckdb::ClientContext& context, const Identifier& id,
@@ -205,10 +230,15 @@ duckdb::TableCatalogEntry& PaimonSchemaEntry::TableEntry(duckdb::ClientContext& 
   return entry->Cast<duckdb::TableCatalogEntry>();
 }
 
+std::vector<std::string> PaimonSchemaEntry::TableNames() const {
+  if (name == "sys") return GlobalTableNames();
+  return ValueOrThrow(paimon_catalog().core().ListTables(name));
+}
+
 void PaimonSchemaEntry::Scan(duckdb::ClientContext& context, duckdb::CatalogType type,
                              const std::function<void(duckdb::CatalogEntry&)>& callback) {
   if (type != duckdb::CatalogType::TABLE_ENTRY || name == "sys") return;
-  for (const std::string& table : ValueOrThrow(paimon_catalog().core().ListTables(name))) {
+  for (const std::string& table : TableNames()) {
     duckdb::optional_ptr<duckdb::CatalogEntry> entry;
     try {
       duckdb::EntryLookupInfo lookup(type, table);
@@ -228,38 +258,49 @@ void PaimonSchemaEntry::Scan(duckdb::CatalogType,
   ThrowError(Unsupported("listing tables without a connection"));
 }
 
-bool PaimonSchemaEntry::CreateNewTable(duckdb::ClientContext& context,
-                                       const duckdb::CreateTableInfo& info) {
+std::optional<PaimonSchemaEntry::CreatedTable> PaimonSchemaEntry::CreateNewTable(
+    duckdb::ClientContext& context, const duckdb::CreateTableInfo& info) {
   PaimonCatalog::RequireAutocommit(context, "CREATE TABLE");
-  if (info.on_conflict == duckdb::OnCreateConflict::REPLACE_ON_CONFLICT) {
-    ThrowError(Unsupported("CREATE OR REPLACE TABLE {}", info.table));
-  }
   const bool ignore = info.on_conflict == duckdb::OnCreateConflict::IGNORE_ON_CONFLICT;
-  const auto id = ValueOrThrow(Identifier::Parse(name, info.table));
-  const bool plain = id.branch == "main" && id.system_table.empty();
+  const bool replace = info.on_conflict == duckdb::OnCreateConflict::REPLACE_ON_CONFLICT;
+  CreatedTable created;
+  created.id = ValueOrThrow(Identifier::Parse(name, info.table));
+  const bool plain = created.id.branch == "main" && created.id.system_table.empty();
   auto existing = plain ? FindTable(info.table) : std::nullopt;
   if (existing) {
-    if (ignore) return false;
-    throw duckdb::CatalogException(
-        existing->table == id.table
-            ? fmt::format("table {} exists", id.FullName())
-            : fmt::format("table {} exists, whose name differs from '{}' in case only",
-                          existing->FullName(), id.table));
+    if (ignore) return std::nullopt;
+    if (!replace) {
+      throw duckdb::CatalogException(
+          existing->table == created.id.table
+              ? fmt::format("table {} exists", created.id.FullName())
+              : fmt::format("table {} exists, whose name differs from '{}' in case only",
+                            existing->FullName(), created.id.table));
+    }
+    // The old table stays until the new one is complete.
+    auto& random = *paimon_catalog().core().environment().random;
+    created.id.table = existing->table + "_replacing_" + random.Uuid().substr(0, 8);
+    created.replaces = existing;
   }
-  auto definition = ToTableDefinition(info);
+  auto definition = info.tags.contains(std::string(kLikeTag)) ? DefinitionLike(context, info)
+                                                              : ToTableDefinition(info);
   if (!definition.ok())
     ThrowError(WithContext(definition.status(), "table " + name + "." + info.table));
-  auto created = paimon_catalog().core().CreateTable(id, *definition, /*ignore_if_exists=*/false);
+  auto status =
+      paimon_catalog().core().CreateTable(created.id, *definition, /*ignore_if_exists=*/false);
   // Somebody else was faster.
-  if (ignore && CodeOf(created) == ErrorCode::kAlreadyExists) return false;
-  ThrowIfNameError(created);
-  return true;
+  if (ignore && CodeOf(status) == ErrorCode::kAlreadyExists) return std::nullopt;
+  ThrowIfNameError(status);
+  return created;
 }
 
 duckdb::optional_ptr<duckdb::CatalogEntry> PaimonSchemaEntry::CreateTable(
     duckdb::CatalogTransaction transaction, duckdb::BoundCreateTableInfo& info) {
   auto& context = transaction.GetContext();
-  CreateNewTable(context, info.Base());
+  const auto created = CreateNewTable(context, info.Base());
+  if (created && created->replaces) {
+    ThrowIfNameError(ReplaceTable(paimon_catalog().core(), created->id, *created->replaces));
+    paimon_catalog().TransactionOf(context).Unpin(*created->replaces);
+  }
   return &TableEntry(context, info.Base().table);
 }
 

@@ -10,6 +10,7 @@
 #include "kelda/format/file_format.h"
 #include "kelda/read/file_read.h"
 #include "kelda/sql/scan/parquet_footer.h"
+#include "kelda/sql/scan/struct_projection.h"
 #include "kelda/sql/types/arrow_to_chunk.h"
 #include "kelda/sql/types/logical_type.h"
 #include "kelda/sql/types/status_exception.h"
@@ -25,6 +26,9 @@ using duckdb::idx_t;
 using duckdb::LogicalType;
 using duckdb::MultiFileColumnDefinition;
 using duckdb::OpenFileInfo;
+
+/// A file of which less than one row in so many is wanted goes to Kelda's reader.
+constexpr int64_t kFewRowsShare = 8;
 
 MultiFileColumnDefinition ColumnDefinition(const DataField& field, const LogicalType& type) {
   MultiFileColumnDefinition column(field.name, type);
@@ -79,6 +83,21 @@ LogicalType ExactParquetType(const DataType& type, bool nested) {
   return logical.ok() ? *logical : LogicalType(LogicalType::INVALID);
 }
 
+/// Whether DuckDB's cast of a column that was written as `written`, and its filters on it, are the
+/// same as Paimon's. Other widening casts round the constants of filters.
+bool HasExactCast(const DataType& written, const DataType& wanted) {
+  if (written.EqualsIgnoringNullability(wanted)) return true;
+  const auto is_integer = [](const DataType& type) {
+    return type.root() >= TypeRoot::kTinyInt && type.root() <= TypeRoot::kBigInt;
+  };
+  if (is_integer(written) && is_integer(wanted)) return written.root() <= wanted.root();
+  const bool same_kind =
+      (written.IsString() && wanted.IsString()) || (written.IsBytes() && wanted.IsBytes());
+  // A length would have to be checked, and a CHAR padded.
+  return same_kind && wanted.length() == DataType::kLengthMax && wanted.root() != TypeRoot::kChar &&
+         wanted.root() != TypeRoot::kBinary;
+}
+
 /// Kelda's reader of one data file in the clothes of DuckDB's multi-file machinery: one thread
 /// reads a file from its beginning to its end. The table's columns come out in the table's types.
 class KeldaFileReader : public BaseFileReader {
@@ -101,8 +120,12 @@ class KeldaFileReader : public BaseFileReader {
     for (idx_t i = 0; i < column_ids.size(); ++i) {
       const auto id = column_ids[duckdb::MultiFileLocalIndex(i)].GetId();
       fields_.push_back(scan_->table->fields()[id]);
+      const bool narrowed = i < column_indexes.size();
+      read_fields_.push_back(
+          narrowed ? NarrowField(fields_.back(), column_indexes[i].GetChildIndexes())
+                   : fields_.back());
     }
-    options.columns = fields_;
+    options.columns = read_fields_;
     if (scan_->prune) options.predicate = scan_->plan->predicate();
     options.token = scan_->token;
     options.on_open = [scan = scan_](const ReadStatistics& statistics) {
@@ -126,6 +149,7 @@ class KeldaFileReader : public BaseFileReader {
       batch_ = ValueOrThrow(reader_->Next());
       position_ = 0;
       if (batch_ == nullptr) return duckdb::SourceResultType::FINISHED;
+      batch_ = ValueOrThrow(WidenBatch(batch_, read_fields_, fields_));
     }
     const int64_t count = std::min<int64_t>(STANDARD_VECTOR_SIZE, batch_->num_rows() - position_);
     arrow::Status converted = ToDataChunk(batch_, fields_, position_, count, &chunk);
@@ -171,6 +195,7 @@ class KeldaFileReader : public BaseFileReader {
   PlannedFile file_;
   bool started_ = false;
   std::vector<DataField> fields_;
+  std::vector<DataField> read_fields_;  ///< the same with the members of ROWs that are wanted
   std::unique_ptr<FormatReader> reader_;
   std::vector<duckdb::unique_ptr<duckdb::TableFilterState>> filter_states_;
   std::shared_ptr<arrow::RecordBatch> batch_;
@@ -261,6 +286,7 @@ class PlannedFileReader : public duckdb::MultiFileReader {
       ClientContext& context, duckdb::GlobalTableFunctionState& state, const OpenFileInfo& info,
       idx_t index, const duckdb::MultiFileBindData& bind_data) override {
     const PlannedFile file = scan_->plan->files()[index];
+    ++scan_->progress->files_opened;
     if (TryDuckdb(file)) {
       try {
         auto reader = MultiFileReader::CreateReader(context, state, info, index, bind_data);
@@ -304,8 +330,16 @@ class PlannedFileReader : public duckdb::MultiFileReader {
   }
 
  private:
+  /// Whether a file index left so few rows that skipping pages pays, which Kelda's reader does.
+  static bool FewRowsWanted(const PlannedFile& file) {
+    const auto rows =
+        file.split->RowsOf(static_cast<size_t>(file.file - file.split->files.data()));
+    return rows != nullptr && rows->RowCount() * kFewRowsShare < file.file->row_count;
+  }
+
   /// Whether DuckDB could read this file, as far as the metadata tell.
   bool TryDuckdb(const PlannedFile& file) const {
+    if (FewRowsWanted(file)) return false;
     if (!scan_->duckdb_parquet || FormatOfFileName(file.file->file_name) != "parquet") return false;
     if (!file.single() || file.file->write_cols) return false;
     for (size_t column : scan_->columns) {
@@ -361,11 +395,10 @@ class PlannedFileReader : public duckdb::MultiFileReader {
         if (candidate.id == field.id) written = &candidate;
       }
       if (written == nullptr) continue;
-      if (!written->type.EqualsIgnoringNullability(field.type)) return false;
+      if (!HasExactCast(written->type, field.type)) return false;
       for (const auto& column : reader.columns) {
-        if (column.name == written->name && column.type != ExactParquetType(field.type, false)) {
+        if (column.name == written->name && column.type != ExactParquetType(written->type, false))
           return false;
-        }
       }
     }
     return true;

@@ -7,6 +7,7 @@
 #include "duckdb/common/multi_file/multi_file_reader.hpp"
 
 #include "kelda/sql/scan/scan_data.h"
+#include "kelda/sql/session/statement_progress.h"
 
 namespace kelda::sql {
 
@@ -22,6 +23,7 @@ struct FileScanInfo : public duckdb::TableFunctionInfo {
   bool duckdb_parquet = true;
   bool prune = true;
   CancellationToken token;
+  duckdb::shared_ptr<StatementProgress> progress;
   /// Row groups of the files that Kelda's readers opened, and those of them that they read.
   std::atomic<int64_t> row_groups_total{0};
   std::atomic<int64_t> row_groups_read{0};

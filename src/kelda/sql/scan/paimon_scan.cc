@@ -12,6 +12,7 @@
 #include "kelda/sql/scan/file_reader.h"
 #include "kelda/sql/scan/predicate_conversion.h"
 #include "kelda/sql/scan/scan_data.h"
+#include "kelda/sql/session/statement_progress.h"
 #include "kelda/sql/types/status_exception.h"
 #include "kelda/sql/types/value.h"
 
@@ -93,7 +94,13 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
     extra = ConvertTableFilters(*input.filters, input.column_ids, data.table()->fields());
   global->plan = data.PlanWith(context, extra);
 
+  auto progress = StatementProgress::Of(context);
+  progress->Enter(StatementProgress::Phase::kReading);
+  progress->files_planned += static_cast<int64_t>(global->plan->files().size());
+  progress->bytes_planned += global->plan->plan().statistics.bytes_planned;
+
   global->scan = duckdb::make_shared_ptr<FileScanInfo>();
+  global->scan->progress = std::move(progress);
   auto& scan = global->scan;
   scan->table = data.table();
   scan->plan = global->plan;
@@ -270,7 +277,17 @@ class FileStatistics : public duckdb::PartitionRowGroup {
     return ColumnStatistics(*data_, *plan_, index.GetPrimaryIndex(), file_);
   }
   bool MinMaxIsExact(const duckdb::BaseStatistics&, const duckdb::StorageIndex& index) override {
-    return HasExactBounds(data_->table()->fields()[index.GetPrimaryIndex()].type);
+    const DataField& field = data_->table()->fields()[index.GetPrimaryIndex()];
+    if (!HasExactBounds(field.type)) return false;
+    // Bounds of a column of another type are those of its values then, cast.
+    const int64_t schema_id = plan_->files()[file_].file->schema_id;
+    if (schema_id == data_->table()->schema->id) return true;
+    auto written = data_->table()->schemas->Read(schema_id);
+    if (!written.ok()) return false;
+    for (const DataField& candidate : (*written)->fields) {
+      if (candidate.id == field.id) return HasExactBounds(candidate.type);
+    }
+    return true;
   }
 
  private:
@@ -335,6 +352,8 @@ void DescribePlan(const PlannedScan& planned,
   (*text)["Manifests"] = fmt::format("{}/{}", s.manifests_read, s.manifests_total);
   (*text)["Partitions"] = fmt::format("{}", s.partitions_planned);
   (*text)["Files"] = fmt::format("{}/{}", s.files_planned, s.files_total);
+  if (s.files_skipped_by_index > 0)
+    (*text)["Skipped by file index"] = fmt::format("{}", s.files_skipped_by_index);
   (*text)["Rows in files"] = fmt::format("{}", s.rows_planned);
   (*text)["Bytes"] = fmt::format("{}/{}", s.bytes_planned, s.bytes_after_partition);
 }

@@ -21,7 +21,7 @@ using duckdb::Value;
 
 constexpr int kDepthMax = 100;
 
-/// A column, or a member of a ROW column.
+/// A column, a member of a ROW column, or the value of a MAP column for a key.
 struct ColumnRef {
   std::vector<std::string> path;
   const DataType* type = nullptr;
@@ -181,8 +181,11 @@ class ExpressionConverter {
         const DataField& field = (*fields_)[index];
         return ColumnRef{{field.name}, &field.type};
       }
-      case ExpressionClass::BOUND_FUNCTION:
-        return StructMember(expression.Cast<duckdb::BoundFunctionExpression>());
+      case ExpressionClass::BOUND_FUNCTION: {
+        const auto& call = expression.Cast<duckdb::BoundFunctionExpression>();
+        auto member = StructMember(call);
+        return member ? member : MapValue(call);
+      }
       default:
         return std::nullopt;
     }
@@ -204,6 +207,23 @@ class ExpressionConverter {
     const int64_t position = duckdb::BigIntValue::Get(*key);
     if (position < 1) return std::nullopt;
     return Member(*parent, static_cast<size_t>(position - 1));
+  }
+
+  /// `map['key']` of a column with string keys.
+  std::optional<ColumnRef> MapValue(const duckdb::BoundFunctionExpression& call) const {
+    if (call.function.name != "map_extract_value" && call.function.name != "array_extract")
+      return std::nullopt;
+    if (call.children.size() != 2) return std::nullopt;
+    auto map = Column(*call.children[0]);
+    auto key = Constant(*call.children[1]);
+    if (!map || map->path.size() != 1 || map->type->root() != TypeRoot::kMap) return std::nullopt;
+    if (!key || key->IsNull() || key->type().id() != duckdb::LogicalTypeId::VARCHAR ||
+        !map->type->key().IsString()) {
+      return std::nullopt;
+    }
+    // Of nested values only NULL could be asked.
+    if (map->type->value().IsNested()) return std::nullopt;
+    return ColumnRef{{map->path[0], duckdb::StringValue::Get(*key)}, &map->type->value()};
   }
 
   static std::optional<Value> Constant(const Expression& expression) {

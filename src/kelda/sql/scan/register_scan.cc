@@ -60,6 +60,10 @@ void RegisterScanFunctions(duckdb::DatabaseInstance& database) {
                             "read Parquet files of Paimon tables with DuckDB's reader where it is "
                             "exact",
                             duckdb::LogicalType::BOOLEAN, duckdb::Value::BOOLEAN(true));
+  config.AddExtensionOption("kelda_verify_checksums",
+                            "read Parquet files of Paimon tables with Kelda's reader, which checks "
+                            "every page against its checksum; DuckDB's does not",
+                            duckdb::LogicalType::BOOLEAN, duckdb::Value::BOOLEAN(false));
   duckdb::TableFunction function = MakePaimonScan();
   function.name = "kelda_scan";
   function.arguments = {duckdb::LogicalType::VARCHAR};

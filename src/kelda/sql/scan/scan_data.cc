@@ -79,6 +79,7 @@ arrow::Result<std::vector<std::optional<int64_t>>> AnalyzedDistinctCounts(
 }  // namespace
 
 std::optional<int64_t> PlannedFile::LiveRowCount() const {
+  if (unit.merge) return std::nullopt;
   if (deletion == nullptr) return unit.row_count;
   if (!deletion->cardinality) return std::nullopt;
   return unit.row_count - *deletion->cardinality;
@@ -258,7 +259,8 @@ bool PruningDisabled(duckdb::ClientContext& context) {
 }
 
 bool DuckdbParquetEnabled(duckdb::ClientContext& context) {
-  return BooleanSetting(context, "kelda_duckdb_parquet", true);
+  return BooleanSetting(context, "kelda_duckdb_parquet", true) &&
+         !BooleanSetting(context, "kelda_verify_checksums", false);
 }
 
 }  // namespace kelda::sql

@@ -24,7 +24,8 @@ struct PlannedFile {
   ReadUnit unit;
   const DeletionFile* deletion;  ///< null: no row is deleted
 
-  bool single() const { return unit.files.size() == 1; }
+  /// Its rows are those of one file, less the deleted ones.
+  bool single() const { return unit.files.size() == 1 && !unit.merge; }
   /// Rows that come out; nullopt: not known without reading.
   std::optional<int64_t> LiveRowCount() const;
 };
@@ -111,7 +112,7 @@ class ScanData : public duckdb::TableFunctionData {
 
 /// Setting `kelda_disable_pruning`.
 bool PruningDisabled(duckdb::ClientContext& context);
-/// Setting `kelda_duckdb_parquet`.
+/// Settings `kelda_duckdb_parquet`, and not `kelda_verify_checksums`.
 bool DuckdbParquetEnabled(duckdb::ClientContext& context);
 
 }  // namespace kelda::sql
