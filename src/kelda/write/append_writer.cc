@@ -27,12 +27,16 @@ namespace {
 constexpr int64_t kStagedRowsMax = 64 * 1024;
 constexpr int64_t kStagedBytesMax = 16 << 20;
 /// A further file of a partition is opened only when those open have at least this much each.
-constexpr int64_t kLaneBytesMin = 16 << 20;
+constexpr int64_t kLaneBytesMin = 8 << 20;
 /// With more files than this open, a row group is closed after each write: what an open one holds
 /// would add up.
 constexpr int64_t kOpenRowGroupsMax = 32;
-/// Bytes of bookkeeping per column of a staged batch.
-constexpr int64_t kStagedColumnOverheadBytes = 256;
+/// Bytes of bookkeeping per column of a staged batch: array, buffers, what allocators round up.
+constexpr int64_t kStagedColumnOverheadBytes = 1024;
+/// So many pieces of fewer rows than this are joined into one: with many partitions the pieces are
+/// small, and what each costs besides its rows would be most of the memory.
+constexpr size_t kSmallPiecesMax = 16;
+constexpr int64_t kSmallPieceRows = 1024;
 
 /// One file sequence of a partition. `busy` is guarded by the partition's mutex; the thread that
 /// set it owns the writer.
@@ -49,6 +53,7 @@ struct PartitionState {
   std::mutex mutex;
   std::condition_variable lane_free;
   std::vector<std::shared_ptr<arrow::RecordBatch>> staged;
+  size_t small_pieces = 0;  ///< at the end of `staged`
   int64_t staged_rows = 0;
   int64_t staged_bytes = 0;
   std::vector<std::unique_ptr<Lane>> lanes;
@@ -120,12 +125,16 @@ class ParallelAppendWriter : public AppendWriter {
     message->partition = partition->partition;
     message->bucket = 0;
     ARROW_RETURN_NOT_OK(WriteStaged(partition));
-    for (auto& lane : partition->lanes) {
-      ARROW_ASSIGN_OR_RAISE(auto files, lane->writer->Finish());
-      message->new_files.insert(message->new_files.end(), std::make_move_iterator(files.begin()),
-                                std::make_move_iterator(files.end()));
+    std::vector<std::vector<DataFileMeta>> files(partition->lanes.size());
+    auto finished = ParallelFor(
+        *table_->env.executor, static_cast<int64_t>(files.size()), options_.token,
+        [&](int64_t i) { return partition->lanes[i]->writer->Finish().Value(&files[i]); });
+    // Also after an error: the caller deletes what the message names.
+    for (auto& of_lane : files) {
+      message->new_files.insert(message->new_files.end(), std::make_move_iterator(of_lane.begin()),
+                                std::make_move_iterator(of_lane.end()));
     }
-    return arrow::Status::OK();
+    return finished;
   }
 
   arrow::Result<std::shared_ptr<arrow::Scalar>> DefaultValue(const DataField& field) const {
@@ -188,15 +197,35 @@ class ParallelAppendWriter : public AppendWriter {
     return order_.back().get();
   }
 
+  /// With the partition's mutex held. Returns the bytes that are no longer needed.
+  static arrow::Result<int64_t> JoinSmallPieces(PartitionState* partition) {
+    auto& staged = partition->staged;
+    const auto first = staged.end() - static_cast<ptrdiff_t>(partition->small_pieces);
+    ARROW_ASSIGN_OR_RAISE(auto joined, arrow::ConcatenateRecordBatches({first, staged.end()}));
+    int64_t saved = -StagedSize(*joined);
+    for (auto piece = first; piece != staged.end(); ++piece) saved += StagedSize(**piece);
+    staged.erase(first, staged.end());
+    staged.push_back(std::move(joined));
+    partition->small_pieces = 0;
+    partition->staged_bytes -= saved;
+    return saved;
+  }
+
   arrow::Status Stage(PartitionState* partition, std::shared_ptr<arrow::RecordBatch> rows) {
-    const int64_t bytes = StagedSize(*rows);
+    int64_t bytes = StagedSize(*rows);
     bool full = false;
     {
       std::lock_guard lock(partition->mutex);
       partition->staged_rows += rows->num_rows();
       partition->staged_bytes += bytes;
+      const bool small = rows->num_rows() < kSmallPieceRows;
       partition->staged.push_back(std::move(rows));
       full = partition->staged_rows >= kStagedRowsMax || partition->staged_bytes >= kStagedBytesMax;
+      partition->small_pieces = small ? partition->small_pieces + 1 : 0;
+      if (partition->small_pieces >= kSmallPiecesMax && !full) {
+        ARROW_ASSIGN_OR_RAISE(int64_t saved, JoinSmallPieces(partition));
+        bytes -= saved;
+      }
     }
     memory_bytes_ += bytes;
     return full ? WriteStaged(partition) : arrow::Status::OK();
@@ -214,6 +243,7 @@ class ParallelAppendWriter : public AppendWriter {
       batches.swap(partition->staged);
       staged_bytes = std::exchange(partition->staged_bytes, 0);
       partition->staged_rows = 0;
+      partition->small_pieces = 0;
       lane = AcquireLane(partition, &lock);
     }
     auto status = WriteToLane(lane, std::move(batches));
@@ -256,9 +286,21 @@ class ParallelAppendWriter : public AppendWriter {
       batches.clear();
     }
     auto status = lane->writer->Write(*rows);
-    if (status.ok() && lanes_ > kOpenRowGroupsMax) status = lane->writer->FlushRowGroup();
+    if (status.ok() && lanes_ > kOpenRowGroupsMax) status = FlushLane(lane);
     Account(lane);
     return status;
+  }
+
+  /// Write out all that can be. What an open file still holds then grows with its row groups; when
+  /// the files together would fill half of the memory with that, or nothing else was there, the
+  /// file ends.
+  arrow::Status FlushLane(Lane* lane) {
+    const int64_t before = lane->writer->BufferedBytes();
+    ARROW_RETURN_NOT_OK(lane->writer->FlushRowGroup());
+    const int64_t left = lane->writer->BufferedBytes();
+    const int64_t share = table_->env.budget->limit() / 2 / std::max<int64_t>(1, lanes_);
+    if (left > share || left >= before) return lane->writer->EndFile();
+    return arrow::Status::OK();
   }
 
   void Account(Lane* lane) {
@@ -315,7 +357,7 @@ class ParallelAppendWriter : public AppendWriter {
         largest->lane_free.wait(lock, [&] { return !lane->busy; });
         lane->busy = true;
       }
-      auto status = lane->writer->FlushRowGroup();
+      auto status = FlushLane(lane);
       Account(lane);
       left_bytes += lane->buffered_bytes;
       {

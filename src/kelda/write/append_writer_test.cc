@@ -162,7 +162,9 @@ TEST_F(AppendWriterTest, StaysWithinBudgetAtManyPartitions) {
   EXPECT_EQ(messages.size(), 300u);
   int64_t rows = 0;
   for (const auto& message : messages) {
-    EXPECT_EQ(message.new_files.size(), 1u);
+    // Files end early rather than that their footers fill the memory.
+    EXPECT_GE(message.new_files.size(), 1u);
+    EXPECT_LE(message.new_files.size(), 5u);
     for (const auto& file : message.new_files) rows += file.row_count;
   }
   EXPECT_EQ(rows, 600000);

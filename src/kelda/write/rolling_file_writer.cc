@@ -82,6 +82,10 @@ arrow::Status RollingFileWriter::FlushRowGroup() {
   return open_ == nullptr ? arrow::Status::OK() : open_->FlushRowGroup();
 }
 
+arrow::Status RollingFileWriter::EndFile() {
+  return open_ == nullptr ? arrow::Status::OK() : CloseFile();
+}
+
 int64_t RollingFileWriter::BytesWritten() const {
   return finished_bytes_ + (open_ == nullptr ? 0 : open_->EstimatedBytes());
 }

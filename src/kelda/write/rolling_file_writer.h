@@ -36,6 +36,8 @@ class RollingFileWriter {
 
   arrow::Status Write(const arrow::RecordBatch& batch);
   arrow::Status FlushRowGroup();
+  /// Close the open file early; further rows go to a new one.
+  arrow::Status EndFile();
   int64_t BufferedBytes() const { return open_ == nullptr ? 0 : open_->BufferedBytes(); }
   int64_t BytesWritten() const;
   /// Close the last file and hand all over.

@@ -254,7 +254,9 @@ TEST(ParquetRoundTrip, BufferedAndEstimatedBytes) {
     EXPECT_LE(writer->EstimatedBytes(), raw * 11 / 10 + 10000);
   }
   ASSERT_TRUE(writer->FlushRowGroup().ok());
-  EXPECT_EQ(writer->BufferedBytes(), 0);
+  // The footer stays.
+  EXPECT_GT(writer->BufferedBytes(), 0);
+  EXPECT_LE(writer->BufferedBytes(), 10000);
   EXPECT_GE(writer->EstimatedBytes(), raw * 9 / 10);
   auto written = Unwrap(writer->Finish());
   EXPECT_NEAR(static_cast<double>(written.size_bytes), static_cast<double>(raw), raw * 0.1);

@@ -29,6 +29,9 @@ namespace {
 constexpr int64_t kStagedRowsMax = 16384;
 constexpr int64_t kStagedBytesMax = int64_t{4} << 20;
 constexpr int64_t kSliceRowsMax = 32768;
+/// What an open file needs per leaf, and per leaf and row group for the footer.
+constexpr int64_t kLeafBytes = 1024;
+constexpr int64_t kChunkMetadataBytes = 1280;
 /// The physical form that Arrow's column writers take without a rule of their own.
 arrow::Result<std::shared_ptr<arrow::Array>> ToPhysical(
     const LeafPath& path, const std::shared_ptr<arrow::Array>& values) {
@@ -140,7 +143,13 @@ class ParquetWriter : public FormatWriter {
     return (sink_ ? sink_->position() : 0) + RowGroupBytes() + staged_bytes_;
   }
 
-  int64_t BufferedBytes() const override { return staged_bytes_ + pool_.bytes_allocated(); }
+  int64_t BufferedBytes() const override {
+    int64_t bytes = staged_bytes_ + pool_.bytes_allocated();
+    if (file_ == nullptr) return bytes;
+    // Schema, properties and the footer under construction; not from the pool.
+    const auto leaves = static_cast<int64_t>(leaves_.size());
+    return bytes + leaves * kLeafBytes + row_groups_ * leaves * kChunkMetadataBytes;
+  }
 
   arrow::Status FlushRowGroup() override {
     ARROW_RETURN_NOT_OK(CheckUsable());
@@ -269,7 +278,10 @@ class ParquetWriter : public FormatWriter {
     if (staged_.empty()) return arrow::Status::OK();
     ARROW_RETURN_NOT_OK(OpenFile());
     ARROW_RETURN_NOT_OK(Catching([&] {
-      if (row_group_ == nullptr) row_group_ = file_->AppendBufferedRowGroup();
+      if (row_group_ == nullptr) {
+        row_group_ = file_->AppendBufferedRowGroup();
+        ++row_groups_;
+      }
       for (const auto& columns : staged_) {
         const int64_t rows = columns[0]->length();
         for (int64_t first = 0; first < rows; first += kSliceRowsMax) {
@@ -378,6 +390,7 @@ class ParquetWriter : public FormatWriter {
   std::shared_ptr<ParquetSink> sink_;
   std::unique_ptr<parquet::ParquetFileWriter> file_;
   parquet::RowGroupWriter* row_group_ = nullptr;
+  int64_t row_groups_ = 0;
   std::vector<bool> dictionary_;  ///< per leaf, decided when the file is opened
   arrow::Status failure_;
   bool finished_ = false;
