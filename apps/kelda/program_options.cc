@@ -87,7 +87,7 @@ std::variant<ProgramOptions, int> ParseProgramOptions(int argc, char** argv) {
       ->check(CLI::Validator(CheckPair, ""))
       ->type_name("KEY=VALUE");
   app.add_option("--memory", options.memory,
-                 "memory that SQL and engine may use; default: 70 % of the machine")
+                 "memory of SQL and engine, a half each; default: 70 % of the machine")
       ->check(CLI::Validator(CheckMemory, ""))
       ->type_name("SIZE");
   app.add_option("--threads", options.threads, "threads of SQL and engine; default: all cores")

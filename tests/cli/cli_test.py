@@ -165,7 +165,7 @@ class Program(unittest.TestCase):
     def test_budgets(self):
         done = run("--memory", "300MiB", "--threads", "1", "-c",
                    "SELECT current_setting('memory_limit') AS m, current_setting('threads') AS t")
-        self.assertEqual(done.stdout, "m,t\n300.0 MiB,1\n")
+        self.assertEqual(done.stdout, "m,t\n150.0 MiB,1\n")
 
     def test_closed_pipe_ends_quietly(self):
         done = subprocess.run(["bash", "-c", f"set -o pipefail; '{PROGRAM}' -c 'SELECT * FROM range(1000000000)' | head -2"],

@@ -46,12 +46,14 @@ std::string DefaultTempDirectory() {
 }
 
 void Configure(const SessionOptions& options, duckdb::DBConfig* config) {
-  int64_t memory = MemoryBudget::Process()->limit();
+  // SQL and engine have a half each. Without a limit the budget of the process, which others may
+  // share, stays as it is, and SQL has as much as half of it.
+  int64_t half = MemoryBudget::Process()->limit() / 2;
   if (!options.memory_limit.empty()) {
-    memory = static_cast<int64_t>(duckdb::DBConfig::ParseMemoryLimit(options.memory_limit));
-    MemoryBudget::Process()->SetLimit(memory);
+    half = static_cast<int64_t>(duckdb::DBConfig::ParseMemoryLimit(options.memory_limit)) / 2;
+    MemoryBudget::Process()->SetLimit(half);
   }
-  config->options.maximum_memory = static_cast<duckdb::idx_t>(memory);
+  config->options.maximum_memory = static_cast<duckdb::idx_t>(half);
   if (options.threads > 0)
     config->options.maximum_threads = static_cast<duckdb::idx_t>(options.threads);
   config->options.temporary_directory =

@@ -19,7 +19,9 @@ struct SessionOptions {
   std::string warehouse;
   /// Options of that catalog.
   std::vector<std::pair<std::string, std::string>> catalog_options;
-  /// `2GB`, `512MiB` ...; empty: what MemoryBudget::Process has, 70 % of the machine.
+  /// `2GB`, `512MiB` ...: a half is DuckDB's memory_limit, the other the budget of the engine.
+  /// Empty: MemoryBudget::Process stays as it is, 70 % of the machine, and DuckDB has a half of
+  /// that.
   std::string memory_limit;
   /// 0: all cores.
   int threads = 0;

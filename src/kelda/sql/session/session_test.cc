@@ -60,9 +60,9 @@ TEST(Session, Limits) {
   options.threads = 1;
   int64_t before = MemoryBudget::Process()->limit();
   auto session = Open(options);
-  EXPECT_EQ(FirstValue(*session, "SELECT current_setting('memory_limit')"), "300.0 MiB");
+  EXPECT_EQ(FirstValue(*session, "SELECT current_setting('memory_limit')"), "150.0 MiB");
   EXPECT_EQ(FirstValue(*session, "SELECT current_setting('threads')"), "1");
-  EXPECT_EQ(MemoryBudget::Process()->limit(), int64_t{300} << 20);
+  EXPECT_EQ(MemoryBudget::Process()->limit(), int64_t{150} << 20);
   MemoryBudget::Process()->SetLimit(before);
   options.memory_limit = "lots";
   EXPECT_THAT(Session::Open(options).status().ToString(), HasSubstr("Memory"));
