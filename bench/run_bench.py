@@ -276,6 +276,38 @@ class Bench:
             measure.report(RESULTS, name, self.scale, kelda, [duckdb], [("ratio >= 0.95", ratio >= 0.95)],
                            f"{len(files)} files, {answers['kelda']['rows']:,} rows found, {self.threads} threads")
 
+    def index_skip(self):
+        """One row by a value that minima and maxima do not tell, in 1,000 files with and without bloom filters."""
+        path, rows = self.source(20_000_000)
+        files = 1000
+        warehouse = self.fresh("index-skip")
+        bloom = (f" WITH ('file-index.bloom-filter.columns' = 'high', 'file-index.bloom-filter.high.items' = "
+                 f"'{max(1, rows // files)}', 'file-index.bloom-filter.high.fpp' = '0.001')")
+        for table, options in (("indexed", bloom), ("plain", "")):
+            self.new_table(warehouse, table, TABLE_COLUMNS + ", p INT", " PARTITIONED BY (p)" + options)
+            self.kelda(warehouse, f"ATTACH '{path}' AS source (READ_ONLY)",
+                       f"INSERT INTO {table} SELECT *, (id % {files})::INTEGER AS p FROM source.rows", memory="1GB")
+        wanted = json.loads(self.duckdb(f"SELECT high FROM rows WHERE id = {rows // 2}", database=path).output
+                            .strip().splitlines()[-1])["high"]
+        answers = {}
+
+        def turn(table):
+            query = f"SELECT count(*) AS rows, sum(id)::VARCHAR AS ids FROM {table} WHERE high = '{wanted}'"
+            done = self.kelda(warehouse, query, CLOCK, query, CLOCK)
+            seconds, lines = self.between_clocks(done.output)
+            answers[table] = json.loads(lines[0])
+            return seconds, done.peak_rss_bytes
+
+        with_index = self.side("kelda", rows)
+        without = Side("without index", self.kelda_version, rows=rows)
+        measure.take_turns(max(5, self.runs), [(with_index, lambda: turn("indexed")), (without, lambda: turn("plain"))])
+        if answers["indexed"] != answers["plain"] or answers["plain"]["ids"] != str(rows // 2):
+            raise BenchError(f"answers differ: {answers}")
+        ratio = without.median / with_index.median
+        measure.report(RESULTS, "index-skip", self.scale, with_index, [without], [("ratio >= 20", ratio >= 20)],
+                       f"{len(self.data_files(warehouse, 'indexed')):,} files of {rows // files:,} rows, "
+                       f"{self.threads} threads")
+
     def many_files(self, files, partitions):
         """A warehouse whose table `many` names so many data files; they do not exist."""
         warehouse = os.path.join(WORK, f"plan_{files}")
@@ -377,7 +409,8 @@ class Bench:
 
 def main():
     benchmarks = {"append-write": Bench.append_write, "append-java": Bench.append_java,
-                  "append-partitions": Bench.append_partitions, "scan": Bench.scan, "plan": Bench.plan,
+                  "append-partitions": Bench.append_partitions, "scan": Bench.scan, "index-skip": Bench.index_skip,
+                  "plan": Bench.plan,
                   "start": Bench.start}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(benchmarks))
