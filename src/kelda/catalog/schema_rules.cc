@@ -4,6 +4,7 @@
 #include "kelda/catalog/catalog.h"
 #include "kelda/catalog/schema_changes.h"
 #include "kelda/format/file_format.h"
+#include "kelda/format/file_index/file_index.h"
 #include "kelda/options/validate.h"
 #include "kelda/row/partition_path.h"
 
@@ -107,7 +108,7 @@ arrow::Status CheckColumnOptions(const TableSchema& schema) {
       }
     }
   }
-  return arrow::Status::OK();
+  return ParseFileIndexSpecs(schema.options, schema.fields).status();
 }
 
 /// Options that do nothing in an append table but have rules all the same: where they are broken,

@@ -79,7 +79,7 @@ TEST(CheckTableOptions, RefusesByNameWhereItMatters) {
       {"row-tracking.enabled", "true", "refused", "refused", "ok"},
       {"data-evolution.enabled", "true", "refused", "refused", "refused"},
       {"changelog-producer", "lookup", "refused", "refused", "ok"},
-      {"file-index.bloom-filter.columns", "a,b", "refused", "refused", "ok"},
+      {"file-index.bloom-filter.columns", "a,b", "ok", "ok", "ok"},
       {"file-index.bloom-filter.a.fpp", "0.1", "ok", "ok", "ok"},
       {"fields.a.stats-mode", "counts", "ok", "ok", "ok"},
       {"fields.a.stats-mode", "most", "invalid", "invalid", "ok"},

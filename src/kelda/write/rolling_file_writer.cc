@@ -11,6 +11,8 @@ namespace {
 /// Rows given to the format writer between two looks at the size; Java looks every 1000 rows, which
 /// costs nothing there.
 constexpr int64_t kRollCheckRows = 16 * 1024;
+/// What indexes hold back cannot be written out but by closing the file, which pays from here on.
+constexpr int64_t kIndexBytesToClose = 16 << 20;
 
 }  // namespace
 
@@ -30,6 +32,7 @@ arrow::Result<std::shared_ptr<const DataFileSettings>> DataFileSettings::Make(
   }
   ARROW_ASSIGN_OR_RAISE(settings->stats, ValueStatsRule::Make(table));
   settings->writer.collect_stats = settings->stats.collects();
+  ARROW_ASSIGN_OR_RAISE(settings->indexes, FileIndexSettings::Make(table));
   ARROW_ASSIGN_OR_RAISE(settings->prefix, o.Get(OptionKeys::kDataFilePrefix));
   ARROW_ASSIGN_OR_RAISE(bool include, o.Get(OptionKeys::kFileSuffixIncludeCompression));
   settings->extension = FileExtension(format, settings->writer.compression, include);
@@ -49,37 +52,65 @@ RollingFileWriter::RollingFileWriter(TableContextPtr table,
 RollingFileWriter::~RollingFileWriter() {
   open_.reset();
   for (const DataFileMeta& file : files_) {
-    auto status = table_->env.io->DeleteFile(JoinPath(dir_, file.file_name));
-    if (!status.ok()) {
-      KELDA_LOG(Warn, "table {}: file of a failed write stays behind: {}", table_->name,
-                status.message());
-    }
+    DeleteQuietly(file.file_name);
+    for (const std::string& extra : file.extra_files) DeleteQuietly(extra);
   }
+}
+
+void RollingFileWriter::DeleteQuietly(const std::string& name) const {
+  auto status = table_->env.io->DeleteFile(JoinPath(dir_, name));
+  if (!status.ok()) {
+    KELDA_LOG(Warn, "table {}: file of a failed write stays behind: {}", table_->name,
+              status.message());
+  }
+}
+
+arrow::Status RollingFileWriter::OpenFile() {
+  open_name_ =
+      fmt::format("{}{}-{}{}", settings_->prefix, uuid_, next_file_++, settings_->extension);
+  if (!settings_->indexes.specs.empty()) {
+    ARROW_ASSIGN_OR_RAISE(open_indexes_, FileIndexWriter::Make(&settings_->indexes.specs));
+  }
+  ARROW_ASSIGN_OR_RAISE(open_,
+                        settings_->format->CreateWriter(*table_->env.io, JoinPath(dir_, open_name_),
+                                                        table_->fields(), settings_->writer));
+  return arrow::Status::OK();
+}
+
+arrow::Status RollingFileWriter::WriteRows(const arrow::RecordBatch& batch) {
+  if (open_indexes_ != nullptr) ARROW_RETURN_NOT_OK(open_indexes_->Write(batch));
+  return open_->Write(batch);
+}
+
+int64_t RollingFileWriter::BufferedBytes() const {
+  return (open_ == nullptr ? 0 : open_->BufferedBytes()) +
+         (open_indexes_ == nullptr ? 0 : open_indexes_->BufferedBytes());
 }
 
 arrow::Status RollingFileWriter::Write(const arrow::RecordBatch& batch) {
   for (int64_t begin = 0; begin < batch.num_rows();) {
-    if (open_ == nullptr) {
-      open_name_ =
-          fmt::format("{}{}-{}{}", settings_->prefix, uuid_, next_file_++, settings_->extension);
-      ARROW_ASSIGN_OR_RAISE(
-          open_, settings_->format->CreateWriter(*table_->env.io, JoinPath(dir_, open_name_),
-                                                 table_->fields(), settings_->writer));
-    }
+    if (open_ == nullptr) ARROW_RETURN_NOT_OK(OpenFile());
     const int64_t rows = std::min(kRollCheckRows, batch.num_rows() - begin);
     if (rows == batch.num_rows()) {
-      ARROW_RETURN_NOT_OK(open_->Write(batch));
+      ARROW_RETURN_NOT_OK(WriteRows(batch));
     } else {
-      ARROW_RETURN_NOT_OK(open_->Write(*batch.Slice(begin, rows)));
+      ARROW_RETURN_NOT_OK(WriteRows(*batch.Slice(begin, rows)));
     }
     begin += rows;
-    if (open_->EstimatedBytes() >= settings_->target_file_size) ARROW_RETURN_NOT_OK(CloseFile());
+    const int64_t index_bytes = open_indexes_ == nullptr ? 0 : open_indexes_->BufferedBytes();
+    if (open_->EstimatedBytes() >= settings_->target_file_size ||
+        index_bytes >= std::max(settings_->target_file_size, kIndexBytesToClose)) {
+      ARROW_RETURN_NOT_OK(CloseFile());
+    }
   }
   return arrow::Status::OK();
 }
 
 arrow::Status RollingFileWriter::FlushRowGroup() {
-  return open_ == nullptr ? arrow::Status::OK() : open_->FlushRowGroup();
+  if (open_ == nullptr) return arrow::Status::OK();
+  if (open_indexes_ != nullptr && open_indexes_->BufferedBytes() >= kIndexBytesToClose)
+    return CloseFile();
+  return open_->FlushRowGroup();
 }
 
 arrow::Status RollingFileWriter::EndFile() {
@@ -110,6 +141,14 @@ arrow::Status RollingFileWriter::CloseFile() {
   meta.creation_time_millis = now + LocalZoneOffsetMillis(now);
   meta.delete_row_count = 0;
   meta.file_source = kFileSourceAppend;
+  if (open_indexes_ != nullptr) {
+    auto stored = StoreFileIndexes(*table_, settings_->indexes, dir_, open_indexes_.get(), &meta);
+    open_indexes_.reset();
+    if (!stored.ok()) {
+      DeleteQuietly(meta.file_name);
+      return stored;
+    }
+  }
   finished_bytes_ += written.size_bytes;
   files_.push_back(std::move(meta));
   return arrow::Status::OK();

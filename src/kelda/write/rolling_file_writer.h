@@ -9,6 +9,7 @@
 #include "kelda/format/file_format.h"
 #include "kelda/metadata/manifest.h"
 #include "kelda/metadata/table_context.h"
+#include "kelda/write/file_index_output.h"
 #include "kelda/write/file_metadata.h"
 
 namespace kelda {
@@ -20,6 +21,7 @@ struct DataFileSettings {
   const FileFormat* format = nullptr;
   WriterOptions writer;
   ValueStatsRule stats;
+  FileIndexSettings indexes;
   std::string prefix;     ///< `data-file.prefix`
   std::string extension;  ///< with its dot
   int64_t target_file_size = 0;
@@ -38,13 +40,16 @@ class RollingFileWriter {
   arrow::Status FlushRowGroup();
   /// Close the open file early; further rows go to a new one.
   arrow::Status EndFile();
-  int64_t BufferedBytes() const { return open_ == nullptr ? 0 : open_->BufferedBytes(); }
+  int64_t BufferedBytes() const;
   int64_t BytesWritten() const;
   /// Close the last file and hand all over.
   arrow::Result<std::vector<DataFileMeta>> Finish();
 
  private:
+  arrow::Status OpenFile();
+  arrow::Status WriteRows(const arrow::RecordBatch& batch);
   arrow::Status CloseFile();
+  void DeleteQuietly(const std::string& name) const;
 
   TableContextPtr table_;
   std::shared_ptr<const DataFileSettings> settings_;
@@ -54,6 +59,7 @@ class RollingFileWriter {
   int64_t next_sequence_ = 0;
   int64_t finished_bytes_ = 0;
   std::unique_ptr<FormatWriter> open_;
+  std::unique_ptr<FileIndexWriter> open_indexes_;  ///< of the open file; null: none
   std::string open_name_;
   std::vector<DataFileMeta> files_;
 };
