@@ -29,7 +29,10 @@ FLOORS = {
 
 # Neighbours on one floor of which the first may include the second, and why.
 NEIGHBOURS = {
+    ("metadata", "format"): "manifests may be in a format of data files",
     ("read", "scan"): "a reader takes the splits that a plan made",
+    ("write", "scan"): "a writer of a bucket goes on from the files that are there",
+    ("write", "read"): "compaction reads what it rewrites",
 }
 
 # Include pattern -> the folders that may use it.

@@ -6,11 +6,11 @@
 #include <arrow/record_batch.h>
 
 #include "kelda/avro/paimon_schemas.h"
-#include "kelda/avro/reader.h"
 #include "kelda/avro/writer.h"
 #include "kelda/base/bytes.h"
 #include "kelda/metadata/decoded_manifest.h"
 #include "kelda/metadata/manifest_codec.h"
+#include "kelda/metadata/metadata_rows.h"
 #include "kelda/row/binary_row.h"
 #include "kelda/types/predicate.h"
 
@@ -112,9 +112,8 @@ arrow::Result<std::vector<ManifestFileMeta>> ManifestReader::ReadList(
     return Corruption("corrupt manifest list '{}': it has {} bytes, its snapshot says {}", path,
                       bytes->size(), *size);
   }
-  avro::ReadOptions options;
-  options.output = ManifestListArrowSchema();
-  ARROW_ASSIGN_OR_RAISE(auto reader, avro::AvroFileReader::Open(std::move(bytes), path, options));
+  ARROW_ASSIGN_OR_RAISE(
+      auto reader, MetadataRows::Open(*io_, std::move(bytes), path, ManifestListArrowSchema()));
   std::vector<ManifestFileMeta> metas;
   while (true) {
     ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
@@ -169,11 +168,9 @@ arrow::Status CheckManifestSize(const std::string& path, int64_t size,
 
 /// The partitions alone: decoding the rest of the entries is the dear part.
 arrow::Result<std::shared_ptr<const DecodedManifest>> DecodePartitions(
-    const std::shared_ptr<arrow::Buffer>& bytes, const std::string& path) {
-  avro::ReadOptions options;
-  options.output = ManifestEntryArrowSchema();
-  options.projection = std::vector<std::string>{"_PARTITION"};
-  ARROW_ASSIGN_OR_RAISE(auto reader, avro::AvroFileReader::Open(bytes, path, options));
+    FileIO& io, const std::shared_ptr<arrow::Buffer>& bytes, const std::string& path) {
+  ARROW_ASSIGN_OR_RAISE(auto reader, MetadataRows::Open(io, bytes, path, ManifestEntryArrowSchema(),
+                                                        std::vector<std::string>{"_PARTITION"}));
   DecodedManifest::Builder builder(DecodedManifest::Depth::kPartitions, bytes->size());
   while (true) {
     ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
@@ -217,7 +214,7 @@ arrow::Status ManifestReader::ReadEntries(const ManifestFileMeta& manifest,
   if (options.partition_filter) {
     if (known == nullptr) {
       ARROW_RETURN_NOT_OK(read_file());
-      ARROW_ASSIGN_OR_RAISE(known, DecodePartitions(bytes, path));
+      ARROW_ASSIGN_OR_RAISE(known, DecodePartitions(*io_, bytes, path));
       if (cache_ != nullptr) cache_->PutDecoded(path, known);
     }
     ARROW_RETURN_NOT_OK(answers.Ask(options.partition_filter, *known));
@@ -233,10 +230,10 @@ arrow::Status ManifestReader::ReadEntries(const ManifestFileMeta& manifest,
   }
   ARROW_RETURN_NOT_OK(read_file());
   const int64_t file_size = bytes->size();
-  avro::ReadOptions read;
-  read.output = ManifestEntryArrowSchema();
-  if (!options.value_stats) read.projection = PathsWithoutValueStats();
-  ARROW_ASSIGN_OR_RAISE(auto reader, avro::AvroFileReader::Open(std::move(bytes), path, read));
+  std::optional<std::vector<std::string>> projection;
+  if (!options.value_stats) projection = PathsWithoutValueStats();
+  ARROW_ASSIGN_OR_RAISE(auto reader, MetadataRows::Open(*io_, std::move(bytes), path,
+                                                        ManifestEntryArrowSchema(), projection));
   std::optional<DecodedManifest::Builder> kept;
   if (cache_ != nullptr) kept.emplace(wanted, file_size);
   while (true) {
@@ -269,9 +266,8 @@ arrow::Result<std::vector<IndexManifestEntry>> ManifestReader::ReadIndexManifest
     const std::string& name) const {
   const std::string path = paths_.ManifestFile(name);
   ARROW_ASSIGN_OR_RAISE(auto bytes, ReadFile(path));
-  avro::ReadOptions options;
-  options.output = IndexManifestArrowSchema();
-  ARROW_ASSIGN_OR_RAISE(auto reader, avro::AvroFileReader::Open(std::move(bytes), path, options));
+  ARROW_ASSIGN_OR_RAISE(
+      auto reader, MetadataRows::Open(*io_, std::move(bytes), path, IndexManifestArrowSchema()));
   std::vector<IndexManifestEntry> entries;
   while (true) {
     ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());

@@ -65,8 +65,8 @@ std::string Snapshot::ToJsonText() const {
 }
 
 arrow::Result<Snapshot> Snapshot::FromJsonText(std::string_view text, std::string_view source) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) {
+  ARROW_ASSIGN_OR_RAISE(Json json, ParseBoundedJson(text, source));
+  if (!json.is_object()) {
     return Corruption("corrupt snapshot file '{}': not a JSON object ({} bytes)", source,
                       text.size());
   }

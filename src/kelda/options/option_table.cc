@@ -18,8 +18,13 @@ constexpr std::string_view kMemoryOnly =
     "Memory and temporary files follow the budget of the process; rows and files do not depend on "
     "it.";
 constexpr std::string_view kSpeedOnly = "It changes only how fast the work goes.";
-constexpr std::string_view kNoCompaction =
-    "Nothing is compacted here: files stay as they were written.";
+constexpr std::string_view kLevelsOnly =
+    "Only files on levels use it: those of tables with a primary key, which are refused as a whole, "
+    "and of compaction with clustering.incremental, which is refused.";
+constexpr std::string_view kNoIncrementalClustering =
+    "Writers leave such tables as they are, and the procedure compact refuses them.";
+constexpr std::string_view kSortTuning =
+    "It says how the Java library finds out where rows belong; sorting here does without.";
 constexpr std::string_view kNoExpiry =
     "Nothing expires here: snapshots are kept longer and no file is deleted.";
 constexpr std::string_view kNoPartitionExpiry =
