@@ -11,9 +11,13 @@
 #include <arrow/util/byte_size.h>
 
 #include "kelda/base/log.h"
+#include "kelda/index/deletion_vector_file.h"
 #include "kelda/row/binary_row.h"
 #include "kelda/types/arrow_mapping.h"
 #include "kelda/types/predicate.h"
+#include "kelda/write/bucket_compaction.h"
+#include "kelda/write/bucket_restore.h"
+#include "kelda/write/file_rewriter.h"
 #include "kelda/write/partition_router.h"
 #include "kelda/write/rolling_file_writer.h"
 #include "kelda/write/value_check.h"
@@ -47,9 +51,12 @@ struct Lane {
   std::atomic<int64_t> buffered_bytes{0};
 };
 
+/// One (partition, bucket).
 struct PartitionState {
   std::string partition;
+  int32_t bucket = 0;
   std::string dir;
+  RestoredBucket restored;  ///< of a fixed bucket
   std::mutex mutex;
   std::condition_variable lane_free;
   std::vector<std::shared_ptr<arrow::RecordBatch>> staged;
@@ -75,6 +82,7 @@ class ParallelAppendWriter : public AppendWriter {
         options_.parallelism > 0 ? options_.parallelism : table_->env.executor->parallelism();
     ARROW_ASSIGN_OR_RAISE(settings_, DataFileSettings::Make(*table_));
     ARROW_ASSIGN_OR_RAISE(schema_, ToArrowSchema(table_->fields()));
+    ARROW_RETURN_NOT_OK(InitBuckets());
     for (const DataField& field : table_->fields()) {
       std::shared_ptr<arrow::Scalar> value;
       if (field.default_value) {
@@ -95,8 +103,13 @@ class ParallelAppendWriter : public AppendWriter {
     ARROW_ASSIGN_OR_RAISE(auto routed, router_.Route(batch));
     rows_ += batch->num_rows();
     batch.reset();
+    if (restore_ != nullptr) {
+      std::vector<std::string> partitions;
+      for (const RoutedBatch& part : routed) partitions.push_back(part.partition);
+      ARROW_RETURN_NOT_OK(restore_->Load(partitions));
+    }
     for (RoutedBatch& part : routed) {
-      ARROW_ASSIGN_OR_RAISE(PartitionState * partition, Partition(part.partition));
+      ARROW_ASSIGN_OR_RAISE(PartitionState * partition, Partition(part.partition, part.bucket));
       ARROW_RETURN_NOT_OK(Stage(partition, std::move(part.rows)));
     }
     return KeepWithinBudget();
@@ -110,6 +123,11 @@ class ParallelAppendWriter : public AppendWriter {
         ParallelFor(*table_->env.executor, static_cast<int64_t>(order_.size()), options_.token,
                     [&](int64_t i) { return FinishPartition(order_[i].get(), &messages[i]); });
     reservation_.Release();
+    if (finished.ok() && compaction_) {
+      finished =
+          ParallelFor(*table_->env.executor, static_cast<int64_t>(order_.size()), options_.token,
+                      [&](int64_t i) { return CompactBucket(order_[i].get(), &messages[i]); });
+    }
     if (!finished.ok()) {
       DeleteFiles(*table_, messages);
       return finished;
@@ -123,7 +141,7 @@ class ParallelAppendWriter : public AppendWriter {
  private:
   arrow::Status FinishPartition(PartitionState* partition, CommitMessage* message) {
     message->partition = partition->partition;
-    message->bucket = 0;
+    message->bucket = partition->bucket;
     ARROW_RETURN_NOT_OK(WriteStaged(partition));
     std::vector<std::vector<DataFileMeta>> files(partition->lanes.size());
     auto finished = ParallelFor(
@@ -135,6 +153,49 @@ class ParallelAppendWriter : public AppendWriter {
                                 std::make_move_iterator(of_lane.end()));
     }
     return finished;
+  }
+
+  /// What a table with fixed buckets needs besides.
+  arrow::Status InitBuckets() {
+    ARROW_ASSIGN_OR_RAISE(int32_t bucket_count, table_->options.Get(OptionKeys::kBucket));
+    if (bucket_count <= 0) return arrow::Status::OK();
+    parallelism_ = 1;
+    keeps_order_ = true;
+    if (options_.overwrite) return arrow::Status::OK();
+    ARROW_ASSIGN_OR_RAISE(bool write_only, table_->options.Get(OptionKeys::kWriteOnly));
+    ARROW_ASSIGN_OR_RAISE(bool ordered, table_->options.Get(OptionKeys::kBucketAppendOrdered));
+    // Without order and compaction nothing depends on the files that are there.
+    if (write_only && !ordered) return arrow::Status::OK();
+    // Files of such tables lie on levels, where only clustering may merge them.
+    ARROW_ASSIGN_OR_RAISE(bool clustering, table_->options.Get(OptionKeys::kClusteringIncremental));
+    write_only = write_only || clustering;
+    if (!write_only) {
+      ARROW_ASSIGN_OR_RAISE(compaction_, BucketCompactionRule::Make(*table_));
+      ARROW_ASSIGN_OR_RAISE(compaction_settings_, CompactionFileSettings(*table_));
+    }
+    restore_ = std::make_unique<BucketRestore>(table_, bucket_count, !write_only, options_.token);
+    return arrow::Status::OK();
+  }
+
+  /// Merge small neighbours, at most once per writer as in Java (spec 02 §3.2).
+  arrow::Status CompactBucket(PartitionState* partition, CommitMessage* message) {
+    std::vector<DataFileMeta> queue = std::move(partition->restored.files);
+    queue.insert(queue.end(), message->new_files.begin(), message->new_files.end());
+    auto picked = compaction_->PickAuto(&queue);
+    if (picked.empty()) return arrow::Status::OK();
+    ARROW_ASSIGN_OR_RAISE(Split split,
+                          EmptySplit(*table_, partition->partition, partition->bucket));
+    RewriteOptions rewrite;
+    rewrite.token = options_.token;
+    ARROW_ASSIGN_OR_RAISE(
+        CommitMessage compacted,
+        CompactFiles(table_, compaction_settings_, std::move(split), std::move(picked),
+                     partition->restored.deletion_vectors, rewrite));
+    message->compact_before = std::move(compacted.compact_before);
+    message->compact_after = std::move(compacted.compact_after);
+    message->compact_new_index_files = std::move(compacted.compact_new_index_files);
+    message->compact_deleted_index_files = std::move(compacted.compact_deleted_index_files);
+    return arrow::Status::OK();
   }
 
   arrow::Result<std::shared_ptr<arrow::Scalar>> DefaultValue(const DataField& field) const {
@@ -181,9 +242,11 @@ class ParallelAppendWriter : public AppendWriter {
     return arrow::RecordBatch::Make(schema_, batch->num_rows(), std::move(columns));
   }
 
-  arrow::Result<PartitionState*> Partition(const std::string& serialized) {
+  arrow::Result<PartitionState*> Partition(const std::string& serialized, int32_t bucket) {
+    std::string key = serialized;
+    key.append(reinterpret_cast<const char*>(&bucket), sizeof(bucket));
     std::lock_guard lock(partitions_mutex_);
-    auto it = partitions_.find(serialized);
+    auto it = partitions_.find(key);
     if (it != partitions_.end()) return it->second;
     ARROW_ASSIGN_OR_RAISE(auto values,
                           DecodePartition(table_->PartitionTypes(), serialized, table_->name));
@@ -191,9 +254,11 @@ class ParallelAppendWriter : public AppendWriter {
                                                    table_->partition_path_options));
     auto state = std::make_unique<PartitionState>();
     state->partition = serialized;
-    state->dir = table_->paths.BucketDir(path, 0);
+    state->bucket = bucket;
+    state->dir = table_->paths.BucketDir(path, bucket);
+    if (restore_ != nullptr) state->restored = restore_->Take(serialized, bucket);
     order_.push_back(std::move(state));
-    partitions_.emplace(serialized, order_.back().get());
+    partitions_.emplace(std::move(key), order_.back().get());
     return order_.back().get();
   }
 
@@ -232,7 +297,7 @@ class ParallelAppendWriter : public AppendWriter {
   }
 
   /// Give what is staged to a lane. Order of rows between calls of different threads is not kept;
-  /// tables have none.
+  /// tables have none, except that a bucket's lane is taken before its rows are.
   arrow::Status WriteStaged(PartitionState* partition) {
     std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
     int64_t staged_bytes = 0;
@@ -240,11 +305,17 @@ class ParallelAppendWriter : public AppendWriter {
     {
       std::unique_lock lock(partition->mutex);
       if (partition->staged.empty()) return arrow::Status::OK();
+      if (keeps_order_) lane = AcquireLane(partition, &lock);
+      if (partition->staged.empty()) {
+        lane->busy = false;
+        partition->lane_free.notify_one();
+        return arrow::Status::OK();
+      }
       batches.swap(partition->staged);
       staged_bytes = std::exchange(partition->staged_bytes, 0);
       partition->staged_rows = 0;
       partition->small_pieces = 0;
-      lane = AcquireLane(partition, &lock);
+      if (lane == nullptr) lane = AcquireLane(partition, &lock);
     }
     auto status = WriteToLane(lane, std::move(batches));
     memory_bytes_ -= staged_bytes;
@@ -268,7 +339,10 @@ class ParallelAppendWriter : public AppendWriter {
       }
       if (another_pays && static_cast<int>(partition->lanes.size()) < parallelism_) {
         auto lane = std::make_unique<Lane>();
-        lane->writer = std::make_unique<RollingFileWriter>(table_, settings_, partition->dir);
+        FileOrigin origin;
+        origin.first_sequence = partition->restored.max_sequence + 1;
+        lane->writer =
+            std::make_unique<RollingFileWriter>(table_, settings_, partition->dir, origin);
         lane->busy = true;
         ++lanes_;
         partition->lanes.push_back(std::move(lane));
@@ -377,6 +451,10 @@ class ParallelAppendWriter : public AppendWriter {
   std::shared_ptr<const DataFileSettings> settings_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<arrow::Scalar>> defaults_;
+  bool keeps_order_ = false;                        ///< fixed buckets
+  std::unique_ptr<BucketRestore> restore_;          ///< null: files that are there do not matter
+  std::optional<BucketCompactionRule> compaction_;  ///< nullopt: nothing is compacted
+  std::shared_ptr<const DataFileSettings> compaction_settings_;
 
   std::mutex partitions_mutex_;  ///< guards the two below; states themselves live until the end
   std::unordered_map<std::string, PartitionState*> partitions_;
@@ -402,10 +480,28 @@ arrow::Result<std::unique_ptr<AppendWriter>> AppendWriter::Make(TableContextPtr 
   return writer;
 }
 
+namespace {
+
+void DeleteQuietly(const TableContext& table, const std::string& path) {
+  auto status = table.env.io->DeleteFile(path);
+  if (!status.ok()) {
+    KELDA_LOG(Warn, "table {}: file of a failed statement stays behind: {}", table.name,
+              status.message());
+  }
+}
+
+}  // namespace
+
 void DeleteFiles(const TableContext& table, const std::vector<CommitMessage>& messages) {
   const auto types = table.PartitionTypes();
   const auto fields = table.PartitionFields();
   for (const CommitMessage& message : messages) {
+    for (const auto* files : {&message.new_index_files, &message.compact_new_index_files}) {
+      for (const IndexFileMeta& file : *files) {
+        auto path = IndexFilePath(table, message.partition, message.bucket, file);
+        if (path.ok()) DeleteQuietly(table, *path);
+      }
+    }
     auto values = DecodePartition(types, message.partition, table.name);
     if (!values.ok()) continue;
     auto partition = PartitionPath(fields, *values, table.partition_path_options);
@@ -418,14 +514,8 @@ void DeleteFiles(const TableContext& table, const std::vector<CommitMessage>& me
             std::any_of(message.compact_before.begin(), message.compact_before.end(),
                         [&](const DataFileMeta& b) { return b.file_name == file.file_name; });
         if (reused) continue;
-        std::vector<std::string> names = file.extra_files;
-        names.push_back(file.file_name);
-        for (const std::string& name : names) {
-          auto status = table.env.io->DeleteFile(JoinPath(dir, name));
-          if (!status.ok())
-            KELDA_LOG(Warn, "table {}: file of a failed statement stays behind: {}", table.name,
-                      status.message());
-        }
+        for (const std::string& name : file.extra_files) DeleteQuietly(table, JoinPath(dir, name));
+        DeleteQuietly(table, JoinPath(dir, file.file_name));
       }
     }
   }

@@ -14,16 +14,21 @@ namespace kelda {
 struct AppendWriterOptions {
   /// Files that may be open for one partition at once; 0 = the executor's parallelism.
   int parallelism = 0;
+  /// The rows replace what is there (INSERT OVERWRITE): files of fixed buckets are not looked at,
+  /// their number of buckets may differ, and nothing is compacted (spec 02 §8.1).
+  bool overwrite = false;
   CancellationToken token;
 };
 
-/// Writes rows of an append table without buckets (spec 02 §3.1): checks NOT NULL, fills defaults,
-/// routes by partition, rolls files at `target-file-size`, stays inside the memory budget by
+/// Writes rows of an append table (spec 02 §3.1): checks NOT NULL, fills defaults, routes by
+/// partition and bucket, rolls files at `target-file-size`, stays inside the memory budget by
 /// flushing the largest partition first.
 ///
 /// Invariant: a file belongs to one lane of one partition, a lane to at most one thread at a time.
 /// A second lane of a partition is opened only after the first one has been fed enough for the
-/// extra file to pay.
+/// extra file to pay. A fixed bucket has one lane for good: its rows keep the order in which they
+/// were given, its sequence numbers continue those of the files that are there (§2.4), and unless
+/// the table is write-only, small files of it are merged when the writer is finished (§3.2).
 ///
 /// Write may be called by many threads at once. Destroyed without PrepareCommit, or after Abort:
 /// all files are removed.

@@ -6,10 +6,11 @@
 
 namespace kelda {
 
-arrow::Result<ValueStatsRule> ValueStatsRule::Make(const TableContext& table) {
+arrow::Result<ValueStatsRule> ValueStatsRule::Make(const TableContext& table,
+                                                   const std::vector<DataField>& fields) {
   ValueStatsRule rule;
   const Options& o = table.options;
-  rule.fields_ = table.fields();
+  rule.fields_ = fields;
   ARROW_ASSIGN_OR_RAISE(auto table_mode_text, o.Get(OptionKeys::kMetadataStatsMode));
   ARROW_ASSIGN_OR_RAISE(StatsMode table_mode, ParseStatsMode(table_mode_text));
   ARROW_ASSIGN_OR_RAISE(int32_t keep_first, o.Get(OptionKeys::kMetadataStatsKeepFirstNColumns));

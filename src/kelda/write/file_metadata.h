@@ -13,7 +13,9 @@ namespace kelda {
 /// How value statistics of new files are kept: modes per column and dense storing (spec 01 §5.7).
 class ValueStatsRule {
  public:
-  static arrow::Result<ValueStatsRule> Make(const TableContext& table);
+  /// For files with columns `fields`.
+  static arrow::Result<ValueStatsRule> Make(const TableContext& table,
+                                            const std::vector<DataField>& fields);
 
   /// Fill value_stats and value_stats_cols of `meta`.
   arrow::Status Apply(const WrittenFile& file, DataFileMeta* meta) const;

@@ -17,12 +17,18 @@ constexpr int64_t kIndexBytesToClose = 16 << 20;
 }  // namespace
 
 arrow::Result<std::shared_ptr<const DataFileSettings>> DataFileSettings::Make(
-    const TableContext& table) {
+    const TableContext& table, const std::vector<DataField>& extra) {
   auto settings = std::make_shared<DataFileSettings>();
+  settings->fields = table.fields();
+  if (!extra.empty()) {
+    settings->fields.insert(settings->fields.end(), extra.begin(), extra.end());
+    settings->write_cols.emplace();
+    for (const DataField& field : settings->fields) settings->write_cols->push_back(field.name);
+  }
   const Options& o = table.options;
   ARROW_ASSIGN_OR_RAISE(auto format, o.Get(OptionKeys::kFileFormat));
   ARROW_ASSIGN_OR_RAISE(settings->format, FindFormat(format));
-  ARROW_RETURN_NOT_OK(settings->format->CheckTypes(table.fields()));
+  ARROW_RETURN_NOT_OK(settings->format->CheckTypes(settings->fields));
   ARROW_ASSIGN_OR_RAISE(settings->writer.compression, o.Get(OptionKeys::kFileCompression));
   ARROW_ASSIGN_OR_RAISE(settings->writer.zstd_level, o.Get(OptionKeys::kFileCompressionZstdLevel));
   ARROW_ASSIGN_OR_RAISE(settings->writer.block_size_bytes, o.Find(OptionKeys::kFileBlockSize));
@@ -30,7 +36,7 @@ arrow::Result<std::shared_ptr<const DataFileSettings>> DataFileSettings::Make(
   for (const auto& [key, value] : o.values()) {
     if (key.starts_with(own_prefix)) settings->writer.format_options[key] = value;
   }
-  ARROW_ASSIGN_OR_RAISE(settings->stats, ValueStatsRule::Make(table));
+  ARROW_ASSIGN_OR_RAISE(settings->stats, ValueStatsRule::Make(table, settings->fields));
   settings->writer.collect_stats = settings->stats.collects();
   ARROW_ASSIGN_OR_RAISE(settings->indexes, FileIndexSettings::Make(table));
   ARROW_ASSIGN_OR_RAISE(settings->prefix, o.Get(OptionKeys::kDataFilePrefix));
@@ -43,11 +49,13 @@ arrow::Result<std::shared_ptr<const DataFileSettings>> DataFileSettings::Make(
 
 RollingFileWriter::RollingFileWriter(TableContextPtr table,
                                      std::shared_ptr<const DataFileSettings> settings,
-                                     std::string dir)
+                                     std::string dir, FileOrigin origin)
     : table_(std::move(table)),
       settings_(std::move(settings)),
       dir_(std::move(dir)),
-      uuid_(table_->env.random->Uuid()) {}
+      origin_(origin),
+      uuid_(table_->env.random->Uuid()),
+      next_sequence_(origin.first_sequence) {}
 
 RollingFileWriter::~RollingFileWriter() {
   open_.reset();
@@ -73,7 +81,7 @@ arrow::Status RollingFileWriter::OpenFile() {
   }
   ARROW_ASSIGN_OR_RAISE(open_,
                         settings_->format->CreateWriter(*table_->env.io, JoinPath(dir_, open_name_),
-                                                        table_->fields(), settings_->writer));
+                                                        settings_->fields, settings_->writer));
   return arrow::Status::OK();
 }
 
@@ -140,7 +148,8 @@ arrow::Status RollingFileWriter::CloseFile() {
   const int64_t now = table_->env.clock->NowMillis();
   meta.creation_time_millis = now + LocalZoneOffsetMillis(now);
   meta.delete_row_count = 0;
-  meta.file_source = kFileSourceAppend;
+  meta.file_source = origin_.file_source;
+  meta.write_cols = settings_->write_cols;
   if (open_indexes_ != nullptr) {
     auto stored = StoreFileIndexes(*table_, settings_->indexes, dir_, open_indexes_.get(), &meta);
     open_indexes_.reset();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,14 @@ namespace kelda {
 
 /// What all files of one statement have in common.
 struct DataFileSettings {
-  static arrow::Result<std::shared_ptr<const DataFileSettings>> Make(const TableContext& table);
+  /// `extra`: columns that the files hold after those of the table.
+  static arrow::Result<std::shared_ptr<const DataFileSettings>> Make(
+      const TableContext& table, const std::vector<DataField>& extra = {});
 
   const FileFormat* format = nullptr;
+  std::vector<DataField> fields;  ///< columns of the files
+  /// Their names, where they are not just the table's (spec 01 §4.2, `_WRITE_COLS`).
+  std::optional<std::vector<std::string>> write_cols;
   WriterOptions writer;
   ValueStatsRule stats;
   FileIndexSettings indexes;
@@ -27,13 +33,19 @@ struct DataFileSettings {
   int64_t target_file_size = 0;
 };
 
+/// What the files of one writer say about where their rows come from.
+struct FileOrigin {
+  int64_t first_sequence = 0;  ///< sequence number of the first row
+  int32_t file_source = kFileSourceAppend;
+};
+
 /// Writes rows of one (partition, bucket) into files that are closed once they reach the target
-/// size (spec 02 §3.1). Sequence numbers count from 0 over all its files, names share one UUID. One
-/// thread at a time. Destroyed without Finish: its files are removed.
+/// size (spec 02 §3.1). Sequence numbers count over all its files, names share one UUID. One thread
+/// at a time. Destroyed without Finish: its files are removed.
 class RollingFileWriter {
  public:
   RollingFileWriter(TableContextPtr table, std::shared_ptr<const DataFileSettings> settings,
-                    std::string dir);
+                    std::string dir, FileOrigin origin = {});
   ~RollingFileWriter();
 
   arrow::Status Write(const arrow::RecordBatch& batch);
@@ -54,6 +66,7 @@ class RollingFileWriter {
   TableContextPtr table_;
   std::shared_ptr<const DataFileSettings> settings_;
   std::string dir_;
+  FileOrigin origin_;
   std::string uuid_;
   int64_t next_file_ = 0;
   int64_t next_sequence_ = 0;
