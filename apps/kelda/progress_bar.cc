@@ -36,9 +36,27 @@ std::string FormatSeconds(double seconds) {
   return fmt::format("{:.0f} s", seconds);
 }
 
+std::string_view PhaseName(sql::StatementProgress::Phase phase) {
+  using Phase = sql::StatementProgress::Phase;
+  switch (phase) {
+    case Phase::kPlanning:
+      return "planning";
+    case Phase::kReading:
+      return "reading";
+    case Phase::kWriting:
+      return "writing";
+    case Phase::kCommitting:
+      break;
+  }
+  return "committing";
+}
+
 }  // namespace
 
-ProgressBar::ProgressBar(sql::Session* session) : session_(*session), thread_([this] { Run(); }) {}
+ProgressBar::ProgressBar(sql::Session* session)
+    : session_(*session),
+      progress_(sql::StatementProgress::Of(session->context())),
+      thread_([this] { Run(); }) {}
 
 ProgressBar::~ProgressBar() { Stop(); }
 
@@ -63,23 +81,37 @@ void ProgressBar::Run() {
   }
 }
 
-void ProgressBar::Draw(double seconds) {
-  duckdb::QueryProgress progress = session_.context().GetQueryProgress();
-  double percent = progress.GetPercentage();
+std::string ProgressBar::Text(double seconds) const {
+  using Phase = sql::StatementProgress::Phase;
+  duckdb::QueryProgress query = session_.context().GetQueryProgress();
+  const double share = std::min(query.GetPercentage() / 100, 1.0);
+  const sql::StatementProgress& work = *progress_;
   std::string line;
-  if (percent >= 0) {
-    double share = std::min(percent / 100, 1.0);
-    int full = static_cast<int>(share * kBarWidth);
-    line = fmt::format("[{:=<{}}{: <{}}] {:3.0f} %", "", full, "", kBarWidth - full, share * 100);
-    double rows = static_cast<double>(progress.GetRowsProcesseed());
-    if (rows > 0)
-      line += fmt::format("  {} rows, {} rows/s", FormatCount(rows), FormatCount(rows / seconds));
-    line += "  " + FormatSeconds(seconds);
-    if (share > 0.01 && share < 1)
-      line += ", " + FormatSeconds(seconds * (1 - share) / share) + " left";
-  } else {
-    line = "working  " + FormatSeconds(seconds);
+  if (share >= 0) {
+    const int full = static_cast<int>(share * kBarWidth);
+    line = fmt::format("[{:=<{}}{: <{}}] {:3.0f} %  ", "", full, "", kBarWidth - full, share * 100);
   }
+  const Phase phase = work.phase;
+  line += phase == Phase::kPlanning && share > 0 ? "working" : PhaseName(phase);
+  if (const int64_t files = work.files_planned; files > 0)
+    line += fmt::format("  {}/{} files", std::min<int64_t>(work.files_opened, files), files);
+  const bool writes = work.bytes_written > 0;
+  const double rows = writes ? static_cast<double>(work.rows_written)
+                             : static_cast<double>(query.GetRowsProcesseed());
+  if (rows > 0)
+    line += fmt::format("  {} rows, {} rows/s", FormatCount(rows), FormatCount(rows / seconds));
+  // What is written says more than what is read for it.
+  const double bytes = writes ? static_cast<double>(work.bytes_written)
+                              : static_cast<double>(work.bytes_planned) * std::max(share, 0.0);
+  if (bytes > 0) line += fmt::format("  {:.1f} MB/s", bytes / 1e6 / seconds);
+  line += "  " + FormatSeconds(seconds);
+  if (share > 0.01 && share < 1)
+    line += ", " + FormatSeconds(seconds * (1 - share) / share) + " left";
+  return line;
+}
+
+void ProgressBar::Draw(double seconds) {
+  std::string line = Text(seconds);
   winsize size = {};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) {
     line = line.substr(0, static_cast<size_t>(size.ws_col - 1));

@@ -2,9 +2,11 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "kelda/sql/session/session.h"
+#include "kelda/sql/session/statement_progress.h"
 
 namespace kelda::cli {
 
@@ -21,8 +23,10 @@ class ProgressBar {
  private:
   void Run();
   void Draw(double seconds);
+  std::string Text(double seconds) const;
 
   sql::Session& session_;
+  duckdb::shared_ptr<sql::StatementProgress> progress_;
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;

@@ -66,8 +66,8 @@ class TextWriter : public ResultWriter {
   duckdb::DataChunk text_;
 };
 
-/// RFC 4180 with line feeds. NULL is empty, an empty string is "".
-class CsvWriter : public TextWriter {
+/// One row a line, the names first.
+class DelimitedWriter : public TextWriter {
  public:
   using TextWriter::TextWriter;
 
@@ -76,6 +76,15 @@ class CsvWriter : public TextWriter {
     for (idx_t i = 0; i < names_.size(); ++i) Value(i, names_[i], output_.buffer());
     EndRow(output_.buffer());
   }
+  void EndRow(std::string* out) override { *out += '\n'; }
+};
+
+/// RFC 4180 with line feeds. NULL is empty, an empty string is "".
+class CsvWriter : public DelimitedWriter {
+ public:
+  using DelimitedWriter::DelimitedWriter;
+
+ protected:
   void Value(idx_t column, std::optional<std::string_view> text, std::string* out) override {
     if (column > 0) *out += ',';
     if (!text) return;
@@ -90,19 +99,14 @@ class CsvWriter : public TextWriter {
     }
     *out += '"';
   }
-  void EndRow(std::string* out) override { *out += '\n'; }
 };
 
 /// Tabs between values; tab, line feed, carriage return and backslash are \t \n \r \\, NULL is \N.
-class TsvWriter : public TextWriter {
+class TsvWriter : public DelimitedWriter {
  public:
-  using TextWriter::TextWriter;
+  using DelimitedWriter::DelimitedWriter;
 
  protected:
-  void Header() override {
-    for (idx_t i = 0; i < names_.size(); ++i) Value(i, names_[i], output_.buffer());
-    EndRow(output_.buffer());
-  }
   void Value(idx_t column, std::optional<std::string_view> text, std::string* out) override {
     if (column > 0) *out += '\t';
     if (!text) {
@@ -128,7 +132,6 @@ class TsvWriter : public TextWriter {
       }
     }
   }
-  void EndRow(std::string* out) override { *out += '\n'; }
 };
 
 class MarkdownWriter : public TextWriter {

@@ -80,6 +80,8 @@ class Catalog {
   virtual ~Catalog() = default;
   virtual const std::string& warehouse() const = 0;
   virtual const Environment& environment() const = 0;
+  /// As given when it was opened, with `warehouse`.
+  virtual const std::map<std::string, std::string>& options() const = 0;
 
   virtual arrow::Result<std::vector<std::string>> ListDatabases() = 0;
   virtual arrow::Result<bool> DatabaseExists(const std::string& name) = 0;

@@ -24,14 +24,18 @@ arrow::Status CheckName(std::string_view what, const std::string& name) {
 
 class FileSystemCatalog : public Catalog {
  public:
-  FileSystemCatalog(std::string warehouse, std::map<std::string, std::string> table_defaults,
-                    Environment env)
+  FileSystemCatalog(std::string warehouse, std::map<std::string, std::string> options,
+                    std::map<std::string, std::string> table_defaults, Environment env)
       : warehouse_(std::move(warehouse)),
+        options_(std::move(options)),
         table_defaults_(std::move(table_defaults)),
-        env_(std::move(env)) {}
+        env_(std::move(env)) {
+    options_["warehouse"] = warehouse_;
+  }
 
   const std::string& warehouse() const override { return warehouse_; }
   const Environment& environment() const override { return env_; }
+  const std::map<std::string, std::string>& options() const override { return options_; }
 
   arrow::Result<std::vector<std::string>> ListDatabases() override {
     ARROW_ASSIGN_OR_RAISE(auto children, env_.io->List(warehouse_));
@@ -211,6 +215,7 @@ class FileSystemCatalog : public Catalog {
   }
 
   const std::string warehouse_;
+  std::map<std::string, std::string> options_;
   const std::map<std::string, std::string> table_defaults_;
   const Environment env_;
 };
@@ -239,8 +244,8 @@ arrow::Result<std::shared_ptr<Catalog>> OpenFileSystemCatalog(
     env.manifest_cache = std::make_shared<ManifestCache>(kManifestCacheBytes, env.budget);
   }
   ARROW_RETURN_NOT_OK(env.io->MakeDirs(warehouse));
-  auto catalog = std::make_shared<FileSystemCatalog>(std::move(warehouse), std::move(defaults),
-                                                     std::move(env));
+  auto catalog = std::make_shared<FileSystemCatalog>(std::move(warehouse), std::move(options),
+                                                     std::move(defaults), std::move(env));
   ARROW_RETURN_NOT_OK(catalog->CreateDatabase("default", /*ignore_if_exists=*/true));
   return catalog;
 }

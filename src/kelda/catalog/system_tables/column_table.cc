@@ -19,7 +19,11 @@ arrow::Status AppendText(const std::string& text, arrow::StringBuilder* builder)
 
 arrow::Status AppendCell(const Cell& cell, arrow::ArrayBuilder* builder) {
   if (std::holds_alternative<std::monostate>(cell)) return builder->AppendNull();
+  if (const auto* scalar = std::get_if<std::shared_ptr<arrow::Scalar>>(&cell))
+    return builder->AppendScalar(**scalar);
   switch (builder->type()->id()) {
+    case arrow::Type::BOOL:
+      return static_cast<arrow::BooleanBuilder*>(builder)->Append(std::get<int64_t>(cell) != 0);
     case arrow::Type::INT32:
       return static_cast<arrow::Int32Builder*>(builder)->Append(
           static_cast<int32_t>(std::get<int64_t>(cell)));

@@ -10,15 +10,19 @@
 #include <vector>
 
 #include <arrow/record_batch.h>
+#include <arrow/scalar.h>
 
 #include "kelda/base/cancellation.h"
 #include "kelda/base/executor.h"
+#include "kelda/metadata/table_context.h"
 #include "kelda/types/data_type.h"
 
 namespace kelda::system_tables {
 
-/// One value: NULL, a number (a timestamp is its milliseconds), text, or a list of texts.
-using Cell = std::variant<std::monostate, int64_t, std::string, std::vector<std::string>>;
+/// One value: NULL, a number (a timestamp is its milliseconds, a boolean 0 or 1), text, a list of
+/// texts, or a scalar of the column's type.
+using Cell = std::variant<std::monostate, int64_t, std::string, std::vector<std::string>,
+                          std::shared_ptr<arrow::Scalar>>;
 
 template <typename T>
 Cell OrNull(const std::optional<T>& value) {
@@ -50,12 +54,13 @@ std::vector<DataField> FieldsOf(const std::vector<Column<Item>>& columns) {
 
 /// The same of a function that returns the columns, as SystemTable::fields wants it.
 template <typename Item, const std::vector<Column<Item>>& (*kColumns)()>
-std::vector<DataField> FieldsOfTable() {
+arrow::Result<std::vector<DataField>> FieldsOfTable(const TableContext*) {
   return FieldsOf(kColumns());
 }
 
 inline DataType TextType(bool nullable) { return DataType::String(nullable); }
 inline DataType BigIntType(bool nullable) { return DataType(TypeRoot::kBigInt, nullable); }
+inline DataType BooleanType(bool nullable) { return DataType(TypeRoot::kBoolean, nullable); }
 inline DataType IntType(bool nullable) { return DataType(TypeRoot::kInt, nullable); }
 inline DataType TimeType(bool nullable) {
   return DataType::Temporal(TypeRoot::kTimestamp, 3, nullable);

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include <arrow/api.h>
+
 #include "kelda/catalog/system_tables/column_table.h"
 #include "kelda/catalog/system_tables/stats_text.h"
 #include "kelda/catalog/system_tables/tables.h"
 #include "kelda/catalog/system_tables/texts.h"
 #include "kelda/row/binary_row.h"
+#include "kelda/row/text_cast.h"
 #include "kelda/scan/plan.h"
+#include "kelda/types/arrow_mapping.h"
 
 namespace kelda::system_tables {
 
@@ -20,11 +24,12 @@ struct Moment {
   std::optional<Snapshot> snapshot;
 };
 
-arrow::Result<Moment> MomentOf(const TableContext& table) {
+arrow::Result<Moment> MomentOf(const Request& request) {
+  const TableContext& table = request.table;
   Moment moment;
   ARROW_ASSIGN_OR_RAISE(auto format, table.options.Get(OptionKeys::kManifestFormat));
   if (format != "avro") return Unsupported("option 'manifest.format' = '{}'", format);
-  ARROW_ASSIGN_OR_RAISE(moment.snapshot, ResolveSnapshot(table));
+  ARROW_ASSIGN_OR_RAISE(moment.snapshot, SnapshotOf(request));
   ARROW_ASSIGN_OR_RAISE(moment.table,
                         ContextForSnapshot(std::make_shared<TableContext>(table), moment.snapshot));
   return moment;
@@ -204,10 +209,9 @@ const std::vector<Column<FileItem>>& FileKeyRangeColumns() {
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadFileColumns(
-    const TableContext& table, const std::vector<Column<FileItem>>& columns,
-    const std::vector<int>& wanted, bool value_stats, const CancellationToken& token) {
-  ARROW_ASSIGN_OR_RAISE(Moment moment, MomentOf(table));
-  ARROW_ASSIGN_OR_RAISE(auto entries, LiveEntries(moment, value_stats, token));
+    const Request& request, const std::vector<Column<FileItem>>& columns, bool value_stats) {
+  ARROW_ASSIGN_OR_RAISE(Moment moment, MomentOf(request));
+  ARROW_ASSIGN_OR_RAISE(auto entries, LiveEntries(moment, value_stats, request.token));
   FileScope scope(*moment.table);
   std::vector<FileItem> items;
   items.reserve(entries.size());
@@ -216,21 +220,18 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadFileColumns(
     ARROW_ASSIGN_OR_RAISE(auto* partition, scope.partitions.Get(entry.partition));
     items.push_back({&scope, partition, &entry});
   }
-  return BuildTable(columns, wanted, items, *table.env.executor, token);
+  return BuildTable(columns, request.columns, items, *request.table.env.executor, request.token);
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadFiles(const TableContext& table,
-                                                             const std::vector<int>& wanted,
-                                                             const CancellationToken& token) {
-  const bool value_stats = std::any_of(wanted.begin(), wanted.end(), [](int column) {
-    return column >= kNullCountsColumn && column <= kMaxValuesColumn;
-  });
-  return ReadFileColumns(table, FileColumns(), wanted, value_stats, token);
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadFiles(const Request& request) {
+  const bool value_stats = std::any_of(
+      request.columns.begin(), request.columns.end(),
+      [](int column) { return column >= kNullCountsColumn && column <= kMaxValuesColumn; });
+  return ReadFileColumns(request, FileColumns(), value_stats);
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadFileKeyRanges(
-    const TableContext& table, const std::vector<int>& wanted, const CancellationToken& token) {
-  return ReadFileColumns(table, FileKeyRangeColumns(), wanted, /*value_stats=*/false, token);
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadFileKeyRanges(const Request& request) {
+  return ReadFileColumns(request, FileKeyRangeColumns(), /*value_stats=*/false);
 }
 
 // ------------------------------------------------------------------------------------ manifests
@@ -266,10 +267,8 @@ const std::vector<Column<ManifestItem>>& ManifestColumns() {
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadManifests(const TableContext& table,
-                                                                 const std::vector<int>& wanted,
-                                                                 const CancellationToken& token) {
-  ARROW_ASSIGN_OR_RAISE(Moment moment, MomentOf(table));
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadManifests(const Request& request) {
+  ARROW_ASSIGN_OR_RAISE(Moment moment, MomentOf(request));
   std::vector<DataType> types;
   for (const DataType& type : moment.table->PartitionTypes())
     types.push_back(type.WithNullable(true));
@@ -287,7 +286,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadManifests(const TableCont
       for (ManifestFileMeta& manifest : manifests) items.push_back({&types, std::move(manifest)});
     }
   }
-  return BuildTable(ManifestColumns(), wanted, items, *table.env.executor, token);
+  return BuildTable(ManifestColumns(), request.columns, items, *request.table.env.executor,
+                    request.token);
 }
 
 // ----------------------------------------------------------------------- partitions and buckets
@@ -337,14 +337,13 @@ arrow::Result<std::vector<Group>> GroupEntries(const std::vector<ManifestEntry>&
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadGroups(
-    const TableContext& table, const std::vector<Column<Group>>& columns,
-    const std::vector<int>& wanted, bool by_bucket, std::string PartitionText::* text,
-    const CancellationToken& token) {
-  ARROW_ASSIGN_OR_RAISE(Moment moment, MomentOf(table));
-  ARROW_ASSIGN_OR_RAISE(auto entries, LiveEntries(moment, /*value_stats=*/false, token));
+    const Request& request, const std::vector<Column<Group>>& columns, bool by_bucket,
+    std::string PartitionText::* text) {
+  ARROW_ASSIGN_OR_RAISE(Moment moment, MomentOf(request));
+  ARROW_ASSIGN_OR_RAISE(auto entries, LiveEntries(moment, /*value_stats=*/false, request.token));
   Partitions partitions(*moment.table);
   ARROW_ASSIGN_OR_RAISE(auto groups, GroupEntries(entries, by_bucket, text, &partitions));
-  return BuildTable(columns, wanted, groups, *table.env.executor, token);
+  return BuildTable(columns, request.columns, groups, *request.table.env.executor, request.token);
 }
 
 using G = const Group&;
@@ -378,20 +377,86 @@ const std::vector<Column<Group>>& BucketColumns() {
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadPartitions(const TableContext& table,
-                                                                  const std::vector<int>& wanted,
-                                                                  const CancellationToken& token) {
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadPartitions(const Request& request) {
   // The partitions of such a table are those of two branches together.
-  if (table.options.IsSet(OptionKeys::kScanFallbackBranch))
+  if (request.table.options.IsSet(OptionKeys::kScanFallbackBranch))
     return Unsupported("option 'scan.fallback-branch'");
-  return ReadGroups(table, PartitionColumns(), wanted, /*by_bucket=*/false, &PartitionText::spec,
-                    token);
+  return ReadGroups(request, PartitionColumns(), /*by_bucket=*/false, &PartitionText::spec);
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadBuckets(const TableContext& table,
-                                                               const std::vector<int>& wanted,
-                                                               const CancellationToken& token) {
-  return ReadGroups(table, BucketColumns(), wanted, /*by_bucket=*/true, &PartitionText::row, token);
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadBuckets(const Request& request) {
+  return ReadGroups(request, BucketColumns(), /*by_bucket=*/true, &PartitionText::row);
+}
+
+// --------------------------------------------------------------------------------- table_indexes
+
+struct IndexItem {
+  std::string partition;
+  const IndexManifestEntry* entry;
+};
+
+/// `ARRAY<ROW<f0, f1, f2, _CARDINALITY>>`: data file, offset, length, deleted rows.
+DataType RangesType() {
+  std::vector<DataField> members(4);
+  for (size_t i = 0; i < members.size(); ++i) members[i].id = static_cast<int32_t>(i);
+  members[0].name = "f0";
+  members[0].type = TextType(false);
+  members[1].name = "f1";
+  members[1].type = IntType(false);
+  members[2].name = "f2";
+  members[2].type = IntType(false);
+  members[3].name = "_CARDINALITY";
+  members[3].type = BigIntType(true);
+  return DataType::Array(DataType::Row(std::move(members)));
+}
+
+arrow::Result<Cell> RangesOf(const IndexFileMeta& file) {
+  if (!file.deletion_vectors) return std::monostate();
+  static const DataType type = RangesType();
+  ARROW_ASSIGN_OR_RAISE(auto arrow_type, ToArrowType(type));
+  const auto& row_type = static_cast<const arrow::ListType&>(*arrow_type).value_type();
+  ARROW_ASSIGN_OR_RAISE(auto builder, arrow::MakeBuilder(row_type));
+  for (const DeletionVectorRange& range : *file.deletion_vectors) {
+    arrow::ScalarVector values = {
+        std::make_shared<arrow::StringScalar>(ReplaceInvalidUtf8(range.data_file)),
+        arrow::MakeScalar(range.offset), arrow::MakeScalar(range.length),
+        range.cardinality ? arrow::MakeScalar(*range.cardinality)
+                          : arrow::MakeNullScalar(arrow::int64())};
+    ARROW_RETURN_NOT_OK(builder->AppendScalar(arrow::StructScalar(std::move(values), row_type)));
+  }
+  ARROW_ASSIGN_OR_RAISE(auto rows, builder->Finish());
+  return Cell(std::make_shared<arrow::ListScalar>(std::move(rows), std::move(arrow_type)));
+}
+
+const std::vector<Column<IndexItem>>& IndexColumns() {
+  using I = const IndexItem&;
+  static const std::vector<Column<IndexItem>> columns = {
+      {"partition", TextType(true), [](I i) { return Cell(i.partition); }},
+      {"bucket", IntType(false), [](I i) { return Cell(int64_t{i.entry->bucket}); }},
+      {"index_type", TextType(false), [](I i) { return Cell(i.entry->file.index_type); }},
+      {"file_name", TextType(false), [](I i) { return Cell(i.entry->file.file_name); }},
+      {"file_size", BigIntType(false), [](I i) { return Cell(i.entry->file.file_size); }},
+      {"row_count", BigIntType(false), [](I i) { return Cell(i.entry->file.row_count); }},
+      {"dv_ranges", RangesType(), [](I i) { return RangesOf(i.entry->file); }},
+  };
+  return columns;
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadTableIndexes(const Request& request) {
+  ARROW_ASSIGN_OR_RAISE(Moment moment, MomentOf(request));
+  std::vector<IndexManifestEntry> entries;
+  if (moment.snapshot && moment.snapshot->index_manifest) {
+    ARROW_ASSIGN_OR_RAISE(
+        entries, moment.table->manifests().ReadIndexManifest(*moment.snapshot->index_manifest));
+  }
+  Partitions partitions(*moment.table);
+  std::vector<IndexItem> items;
+  for (const IndexManifestEntry& entry : entries) {
+    ARROW_ASSIGN_OR_RAISE(auto* partition, partitions.Get(entry.partition));
+    items.push_back({partition->row, &entry});
+  }
+  return BuildTable(IndexColumns(), request.columns, items, *request.table.env.executor,
+                    request.token);
 }
 
 }  // namespace
@@ -404,5 +469,7 @@ const SystemTable kManifestsTable = {"manifests", FieldsOfTable<ManifestItem, Ma
 const SystemTable kPartitionsTable = {"partitions", FieldsOfTable<Group, PartitionColumns>,
                                       ReadPartitions};
 const SystemTable kBucketsTable = {"buckets", FieldsOfTable<Group, BucketColumns>, ReadBuckets};
+const SystemTable kTableIndexesTable = {"table_indexes", FieldsOfTable<IndexItem, IndexColumns>,
+                                        ReadTableIndexes};
 
 }  // namespace kelda::system_tables

@@ -1,15 +1,15 @@
 // System tables made from the directories of snapshots, schemas, tags, branches and consumers.
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cmath>
 #include <optional>
 
 #include "kelda/catalog/system_tables/column_table.h"
 #include "kelda/catalog/system_tables/tables.h"
 #include "kelda/catalog/system_tables/texts.h"
-#include "kelda/row/partition_path.h"
+#include "kelda/metadata/branch.h"
+#include "kelda/metadata/consumer.h"
+#include "kelda/metadata/table_statistics.h"
+#include "kelda/metadata/tag.h"
 
 namespace kelda::system_tables {
 
@@ -20,11 +20,11 @@ using Json = nlohmann::ordered_json;
 /// Read one small file for each id, in parallel; those that vanish meanwhile (expired) are left
 /// out.
 template <typename Item, typename Id, typename Read>
-arrow::Result<std::vector<Item>> ReadEach(const TableContext& table, const std::vector<Id>& ids,
-                                          const CancellationToken& token, const Read& read) {
+arrow::Result<std::vector<Item>> ReadEach(const Request& request, const std::vector<Id>& ids,
+                                          const Read& read) {
   std::vector<std::optional<Item>> parts(ids.size());
-  ARROW_RETURN_NOT_OK(ParallelFor(*table.env.executor, static_cast<int64_t>(ids.size()), token,
-                                  [&](int64_t i) -> arrow::Status {
+  ARROW_RETURN_NOT_OK(ParallelFor(*request.table.env.executor, static_cast<int64_t>(ids.size()),
+                                  request.token, [&](int64_t i) -> arrow::Status {
                                     auto item = read(ids[i]);
                                     if (!item.ok()) {
                                       return IsNotFound(item.status()) ? arrow::Status::OK()
@@ -66,14 +66,17 @@ const std::vector<Column<Snapshot>>& SnapshotColumns() {
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadSnapshots(const TableContext& table,
-                                                                 const std::vector<int>& wanted,
-                                                                 const CancellationToken& token) {
-  ARROW_ASSIGN_OR_RAISE(auto ids, table.snapshots->ListIds());
-  ARROW_ASSIGN_OR_RAISE(auto snapshots, ReadEach<Snapshot>(table, ids, token, [&](int64_t id) {
-                          return table.snapshots->Read(id);
-                        }));
-  return BuildTable(SnapshotColumns(), wanted, snapshots, *table.env.executor, token);
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadSnapshots(const Request& request) {
+  const SnapshotFiles& files = *request.table.snapshots;
+  ARROW_ASSIGN_OR_RAISE(auto ids, files.ListIds());
+  if (request.pinned != nullptr) {
+    const auto& newest = request.pinned->snapshot;
+    std::erase_if(ids, [&](int64_t id) { return !newest || id > newest->id; });
+  }
+  ARROW_ASSIGN_OR_RAISE(
+      auto snapshots, ReadEach<Snapshot>(request, ids, [&](int64_t id) { return files.Read(id); }));
+  return BuildTable(SnapshotColumns(), request.columns, snapshots, *request.table.env.executor,
+                    request.token);
 }
 
 // -------------------------------------------------------------------------------------- schemas
@@ -122,14 +125,16 @@ const std::vector<Column<TableSchemaPtr>>& SchemaColumns() {
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadSchemas(const TableContext& table,
-                                                               const std::vector<int>& wanted,
-                                                               const CancellationToken& token) {
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadSchemas(const Request& request) {
+  const TableContext& table = request.table;
   ARROW_ASSIGN_OR_RAISE(auto ids, table.schemas->ListIds());
-  ARROW_ASSIGN_OR_RAISE(auto schemas, ReadEach<TableSchemaPtr>(table, ids, token, [&](int64_t id) {
+  if (request.pinned != nullptr)
+    std::erase_if(ids, [&](int64_t id) { return id > table.schema->id; });
+  ARROW_ASSIGN_OR_RAISE(auto schemas, ReadEach<TableSchemaPtr>(request, ids, [&](int64_t id) {
                           return table.schemas->Read(id);
                         }));
-  return BuildTable(SchemaColumns(), wanted, schemas, *table.env.executor, token);
+  return BuildTable(SchemaColumns(), request.columns, schemas, *request.table.env.executor,
+                    request.token);
 }
 
 // -------------------------------------------------------------------------------------- options
@@ -144,128 +149,68 @@ const std::vector<Column<OptionItem>>& OptionColumns() {
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadOptions(const TableContext& table,
-                                                               const std::vector<int>& wanted,
-                                                               const CancellationToken& token) {
-  ARROW_ASSIGN_OR_RAISE(auto schema, table.schemas->Latest());
-  if (schema == nullptr) return NotFound("table {} has no schema any more", table.name);
-  return BuildTable(OptionColumns(), wanted, OrderedOptions(*schema), *table.env.executor, token);
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadOptions(const Request& request) {
+  TableSchemaPtr schema = request.table.schema;
+  if (request.pinned == nullptr) {
+    ARROW_ASSIGN_OR_RAISE(schema, request.table.schemas->Latest());
+    if (schema == nullptr) return NotFound("table {} has no schema any more", request.table.name);
+  }
+  return BuildTable(OptionColumns(), request.columns, OrderedOptions(*schema),
+                    *request.table.env.executor, request.token);
 }
 
 // ----------------------------------------------------------------------------------------- tags
 
 struct TagItem {
   std::string name;
-  Snapshot snapshot;
-  std::optional<int64_t> create_time_millis;
-  std::optional<std::string> time_retained;
+  Tag tag;
 };
 
-/// `[2024, 5, 14, 9, 30, 15, 123000000]`, seconds and nanoseconds left out when zero.
-std::optional<int64_t> WallClockOfParts(const Json& json) {
-  static constexpr std::array<int64_t, 7> kMax = {9999, 12, 31, 23, 59, 59, 999999999};
-  if (json.size() < 5 || json.size() > kMax.size()) return std::nullopt;
-  std::array<int64_t, 7> parts = {};
-  for (size_t i = 0; i < json.size(); ++i) {
-    if (!json[i].is_number_integer()) return std::nullopt;
-    parts[i] = json[i].get<int64_t>();
-    if (parts[i] < 0 || parts[i] > kMax[i]) return std::nullopt;
-  }
-  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(parts[0])),
-                                         std::chrono::month(static_cast<unsigned>(parts[1])),
-                                         std::chrono::day(static_cast<unsigned>(parts[2])));
-  if (!date.ok()) return std::nullopt;
-  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (((days * 24 + parts[3]) * 60 + parts[4]) * 60 + parts[5]) * 1000 + parts[6] / 1000000;
+Cell CreateTime(const Tag& tag) {
+  if (!tag.create_time) return std::monostate();
+  return tag.create_time->seconds * 1000 + tag.create_time->nanos / 1'000'000;
 }
 
-/// A date-time in either form that Java reads (spec 01 §8).
-std::optional<int64_t> ParseWallClock(const Json& json) {
-  if (json.is_array()) return WallClockOfParts(json);
-  if (!json.is_string()) return std::nullopt;
-  auto text = json.get<std::string>();
-  if (text.size() > 10 && text[10] == 'T') text[10] = ' ';
-  auto scalar = CastFromText(DataType::Temporal(TypeRoot::kTimestamp, 3), text);
-  if (!scalar.ok() || !(*scalar)->is_valid) return std::nullopt;
-  return static_cast<const arrow::TimestampScalar&>(**scalar).value;
-}
-
-/// Seconds with a fraction, or text that is one already.
-std::optional<std::string> ParseDuration(const Json& json) {
-  if (json.is_string()) return json.get<std::string>();
-  if (json.is_number_integer()) return DurationText(json.get<int64_t>(), 0);
-  if (!json.is_number()) return std::nullopt;
-  const double seconds = json.get<double>();
-  if (!(std::abs(seconds) < 9e15)) return std::nullopt;
-  auto whole = static_cast<int64_t>(std::floor(seconds));
-  auto nanos = static_cast<int64_t>(std::llround((seconds - std::floor(seconds)) * 1e9));
-  if (nanos == 1000000000) {
-    ++whole;
-    nanos = 0;
-  }
-  return DurationText(whole, static_cast<int32_t>(nanos));
-}
-
-arrow::Result<TagItem> ReadTag(const TableContext& table, const std::string& name) {
-  TagItem tag;
-  tag.name = name;
-  ARROW_ASSIGN_OR_RAISE(tag.snapshot, table.snapshots->ReadTag(name));
-  const Json& extra = tag.snapshot.unknown;
-  if (auto it = extra.find("tagCreateTime"); it != extra.end() && !it->is_null()) {
-    tag.create_time_millis = ParseWallClock(*it);
-    if (!tag.create_time_millis) {
-      return Corruption("corrupt tag file '{}': tagCreateTime is {}", table.paths.TagFile(name),
-                        CompactJson(*it));
-    }
-  }
-  if (auto it = extra.find("tagTimeRetained"); it != extra.end() && !it->is_null()) {
-    tag.time_retained = ParseDuration(*it);
-    if (!tag.time_retained) {
-      return Corruption("corrupt tag file '{}': tagTimeRetained is {}", table.paths.TagFile(name),
-                        CompactJson(*it));
-    }
-  }
-  return tag;
+Cell TimeRetained(const Tag& tag) {
+  if (!tag.time_retained) return std::monostate();
+  return DurationText(*tag.time_retained);
 }
 
 const std::vector<Column<TagItem>>& TagColumns() {
   using T = const TagItem&;
   static const std::vector<Column<TagItem>> columns = {
       {"tag_name", TextType(false), [](T t) { return Cell(t.name); }},
-      {"snapshot_id", BigIntType(false), [](T t) { return Cell(t.snapshot.id); }},
-      {"schema_id", BigIntType(false), [](T t) { return Cell(t.snapshot.schema_id); }},
+      {"snapshot_id", BigIntType(false), [](T t) { return Cell(t.tag.snapshot.id); }},
+      {"schema_id", BigIntType(false), [](T t) { return Cell(t.tag.snapshot.schema_id); }},
       {"commit_time", TimeType(false),
-       [](T t) { return Cell(LocalWallMillis(t.snapshot.time_millis)); }},
-      {"record_count", BigIntType(true), [](T t) { return Cell(t.snapshot.total_record_count); }},
-      {"create_time", TimeType(true), [](T t) { return OrNull(t.create_time_millis); }},
-      {"time_retained", TextType(true), [](T t) { return OrNull(t.time_retained); }},
+       [](T t) { return Cell(LocalWallMillis(t.tag.snapshot.time_millis)); }},
+      {"record_count", BigIntType(true),
+       [](T t) { return Cell(t.tag.snapshot.total_record_count); }},
+      {"create_time", TimeType(true), [](T t) { return CreateTime(t.tag); }},
+      {"time_retained", TextType(true), [](T t) { return TimeRetained(t.tag); }},
   };
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadTags(const TableContext& table,
-                                                            const std::vector<int>& wanted,
-                                                            const CancellationToken& token) {
-  ARROW_ASSIGN_OR_RAISE(auto names, table.snapshots->ListTags());
-  ARROW_ASSIGN_OR_RAISE(
-      auto tags, ReadEach<TagItem>(table, names, token,
-                                   [&](const std::string& name) { return ReadTag(table, name); }));
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadTags(const Request& request) {
+  ARROW_ASSIGN_OR_RAISE(auto names, request.table.snapshots->ListTags());
+  const auto read = [&](const std::string& name) -> arrow::Result<TagItem> {
+    ARROW_ASSIGN_OR_RAISE(Tag tag, ReadTag(request.table, name));
+    return TagItem{name, std::move(tag)};
+  };
+  ARROW_ASSIGN_OR_RAISE(auto tags, ReadEach<TagItem>(request, names, read));
   std::stable_sort(tags.begin(), tags.end(), [](const TagItem& a, const TagItem& b) {
-    return a.snapshot.id < b.snapshot.id;
+    return a.tag.snapshot.id < b.tag.snapshot.id;
   });
-  return BuildTable(TagColumns(), wanted, tags, *table.env.executor, token);
+  return BuildTable(TagColumns(), request.columns, tags, *request.table.env.executor,
+                    request.token);
 }
 
 // ------------------------------------------------------------------------------------- branches
 
-struct BranchItem {
-  std::string name;
-  int64_t modified_millis;
-};
-
-const std::vector<Column<BranchItem>>& BranchColumns() {
-  using B = const BranchItem&;
-  static const std::vector<Column<BranchItem>> columns = {
+const std::vector<Column<Branch>>& BranchColumns() {
+  using B = const Branch&;
+  static const std::vector<Column<Branch>> columns = {
       {"branch_name", TextType(false), [](B b) { return Cell(b.name); }},
       {"create_time", TimeType(false),
        [](B b) { return Cell(LocalWallMillis(b.modified_millis)); }},
@@ -273,54 +218,110 @@ const std::vector<Column<BranchItem>>& BranchColumns() {
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadBranches(const TableContext& table,
-                                                                const std::vector<int>& wanted,
-                                                                const CancellationToken& token) {
-  constexpr std::string_view kPrefix = "branch-";
-  ARROW_ASSIGN_OR_RAISE(auto children, table.env.io->List(table.paths.BranchDir()));
-  std::vector<BranchItem> branches;
-  for (const FileInfo& child : children) {
-    if (!child.is_dir || !child.name.starts_with(kPrefix)) continue;
-    branches.push_back({child.name.substr(kPrefix.size()), child.modified_millis});
-  }
-  return BuildTable(BranchColumns(), wanted, branches, *table.env.executor, token);
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadBranches(const Request& request) {
+  ARROW_ASSIGN_OR_RAISE(auto branches, ListBranches(request.table));
+  return BuildTable(BranchColumns(), request.columns, branches, *request.table.env.executor,
+                    request.token);
 }
 
 // ------------------------------------------------------------------------------------ consumers
 
 struct ConsumerItem {
   std::string id;
-  int64_t next_snapshot = 0;
+  Consumer consumer;
 };
 
 const std::vector<Column<ConsumerItem>>& ConsumerColumns() {
   using C = const ConsumerItem&;
   static const std::vector<Column<ConsumerItem>> columns = {
       {"consumer_id", TextType(false), [](C c) { return Cell(c.id); }},
-      {"next_snapshot_id", BigIntType(false), [](C c) { return Cell(c.next_snapshot); }},
+      {"next_snapshot_id", BigIntType(false), [](C c) { return Cell(c.consumer.next_snapshot); }},
   };
   return columns;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadConsumers(const TableContext& table,
-                                                                 const std::vector<int>& wanted,
-                                                                 const CancellationToken& token) {
-  constexpr std::string_view kPrefix = "consumer-";
-  constexpr int64_t kConsumerFileMaxBytes = 1 << 20;
-  ARROW_ASSIGN_OR_RAISE(auto files, table.env.io->List(table.paths.branch_root() + "/consumer"));
-  std::erase_if(files, [&](const FileInfo& f) { return f.is_dir || !f.name.starts_with(kPrefix); });
-  const auto read = [&](const FileInfo& file) -> arrow::Result<ConsumerItem> {
-    ARROW_ASSIGN_OR_RAISE(std::string text,
-                          table.env.io->ReadAll(file.path, kConsumerFileMaxBytes));
-    ARROW_ASSIGN_OR_RAISE(Json json, ParseBoundedJson(text, file.path));
-    if (!json.is_object() || !json.contains("nextSnapshot") ||
-        !json["nextSnapshot"].is_number_integer()) {
-      return Corruption("corrupt consumer file '{}': there is no number nextSnapshot", file.path);
-    }
-    return ConsumerItem{file.name.substr(kPrefix.size()), json["nextSnapshot"].get<int64_t>()};
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadConsumers(const Request& request) {
+  ARROW_ASSIGN_OR_RAISE(auto ids, ListConsumers(request.table));
+  const auto read = [&](const std::string& id) -> arrow::Result<ConsumerItem> {
+    ARROW_ASSIGN_OR_RAISE(Consumer consumer, ReadConsumer(request.table, id));
+    return ConsumerItem{id, std::move(consumer)};
   };
-  ARROW_ASSIGN_OR_RAISE(auto consumers, ReadEach<ConsumerItem>(table, files, token, read));
-  return BuildTable(ConsumerColumns(), wanted, consumers, *table.env.executor, token);
+  ARROW_ASSIGN_OR_RAISE(auto consumers, ReadEach<ConsumerItem>(request, ids, read));
+  return BuildTable(ConsumerColumns(), request.columns, consumers, *request.table.env.executor,
+                    request.token);
+}
+
+// ---------------------------------------------------------------------------- aggregation_fields
+
+/// Values and keys of the options `fields.<column>.…` of one column.
+struct FieldOptions {
+  std::vector<std::string> values;
+  std::vector<std::string> keys;
+};
+
+struct AggregationItem {
+  const DataField* field;
+  FieldOptions options;
+};
+
+/// java.util.List.toString.
+std::string ListText(const std::vector<std::string>& parts) {
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+const std::vector<Column<AggregationItem>>& AggregationColumns() {
+  using A = const AggregationItem&;
+  static const std::vector<Column<AggregationItem>> columns = {
+      {"field_name", TextType(false), [](A a) { return Cell(a.field->name); }},
+      {"field_type", TextType(false), [](A a) { return Cell(SqlText(a.field->type)); }},
+      {"function", TextType(true), [](A a) { return Cell(ListText(a.options.values)); }},
+      {"function_options", TextType(true), [](A a) { return Cell(ListText(a.options.keys)); }},
+      {"comment", TextType(true), [](A a) { return OrNull(a.field->description); }},
+  };
+  return columns;
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadAggregationFields(const Request& request) {
+  const TableSchema& schema = *request.table.schema;
+  std::map<std::string, FieldOptions> of_column;
+  for (const auto& [key, value] : OrderedOptions(schema)) {
+    // The second part of the key, dots in names or not: as Java takes it apart.
+    constexpr std::string_view kPrefix = "fields.";
+    if (!key.starts_with(kPrefix)) continue;
+    FieldOptions& options =
+        of_column[key.substr(kPrefix.size(), key.find('.', kPrefix.size()) - kPrefix.size())];
+    options.keys.push_back(key);
+    options.values.push_back(value);
+  }
+  std::vector<AggregationItem> items;
+  for (const DataField& field : schema.fields) items.push_back({&field, of_column[field.name]});
+  return BuildTable(AggregationColumns(), request.columns, items, *request.table.env.executor,
+                    request.token);
+}
+
+// ----------------------------------------------------------------------------------- statistics
+
+const std::vector<Column<TableStatistics>>& StatisticsColumns() {
+  using S = const TableStatistics&;
+  static const std::vector<Column<TableStatistics>> columns = {
+      {"snapshot_id", BigIntType(false), [](S s) { return Cell(s.snapshot_id); }},
+      {"schema_id", BigIntType(false), [](S s) { return Cell(s.schema_id); }},
+      {"mergedRecordCount", BigIntType(true), [](S s) { return OrNull(s.merged_record_count); }},
+      {"mergedRecordSize", BigIntType(true), [](S s) { return OrNull(s.merged_record_size); }},
+      {"colstat", TextType(true), [](S s) { return Cell(s.ColumnsJsonText()); }},
+  };
+  return columns;
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ReadStatistics(const Request& request) {
+  const TableContext& table = request.table;
+  ARROW_ASSIGN_OR_RAISE(auto snapshot, SnapshotOf(request));
+  std::vector<TableStatistics> rows;
+  if (snapshot && snapshot->statistics) {
+    const StatisticsFiles files(table.env.io, table.paths);
+    ARROW_ASSIGN_OR_RAISE(rows.emplace_back(), files.Read(*snapshot->statistics));
+  }
+  return BuildTable(StatisticsColumns(), request.columns, rows, *table.env.executor, request.token);
 }
 
 }  // namespace
@@ -332,9 +333,14 @@ const SystemTable kSchemasTable = {"schemas", FieldsOfTable<TableSchemaPtr, Sche
 const SystemTable kOptionsTable = {"options", FieldsOfTable<OptionItem, OptionColumns>,
                                    ReadOptions};
 const SystemTable kTagsTable = {"tags", FieldsOfTable<TagItem, TagColumns>, ReadTags};
-const SystemTable kBranchesTable = {"branches", FieldsOfTable<BranchItem, BranchColumns>,
-                                    ReadBranches};
+const SystemTable kBranchesTable = {"branches", FieldsOfTable<Branch, BranchColumns>, ReadBranches};
 const SystemTable kConsumersTable = {"consumers", FieldsOfTable<ConsumerItem, ConsumerColumns>,
                                      ReadConsumers};
+
+const SystemTable kAggregationFieldsTable = {"aggregation_fields",
+                                             FieldsOfTable<AggregationItem, AggregationColumns>,
+                                             ReadAggregationFields};
+const SystemTable kStatisticsTable = {
+    "statistics", FieldsOfTable<TableStatistics, StatisticsColumns>, ReadStatistics};
 
 }  // namespace kelda::system_tables

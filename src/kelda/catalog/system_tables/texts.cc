@@ -49,23 +49,30 @@ arrow::Result<std::string> RowText(const std::vector<DataType>& types,
   return text + "}";
 }
 
-std::string DurationText(int64_t seconds, int32_t nanos) {
-  if (seconds == 0 && nanos == 0) return "PT0S";
-  // Java keeps nanoseconds positive: -0.5 s is (-1 s, 500,000,000 ns) and prints PT-0.5S.
-  const bool borrows = seconds < 0 && nanos > 0;
-  const int64_t whole = borrows ? seconds + 1 : seconds;
-  std::string text = "PT";
-  if (whole / 3600 != 0) text += fmt::format("{}H", whole / 3600);
-  if (whole / 60 % 60 != 0) text += fmt::format("{}M", whole / 60 % 60);
-  const int64_t rest = whole % 60;
-  if (rest == 0 && nanos == 0) return text;
-  text += borrows && rest == 0 ? "-0" : std::to_string(rest);
-  if (nanos > 0) {
-    std::string fraction = fmt::format("{:09}", borrows ? 1000000000 - nanos : nanos);
-    fraction.erase(fraction.find_last_not_of('0') + 1);
-    text += "." + fraction;
+std::string SqlText(const DataType& type) {
+  std::string text;
+  switch (type.root()) {
+    case TypeRoot::kArray:
+      text = fmt::format("ARRAY<{}>", SqlText(type.element()));
+      break;
+    case TypeRoot::kMultiset:
+      text = fmt::format("MULTISET<{}>", SqlText(type.element()));
+      break;
+    case TypeRoot::kMap:
+      text = fmt::format("MAP<{}, {}>", SqlText(type.key()), SqlText(type.value()));
+      break;
+    case TypeRoot::kRow:
+      for (const DataField& member : type.fields()) {
+        text += text.empty() ? "ROW<`" : ", `";
+        for (const char c : member.name) text += c == '`' ? "``" : std::string(1, c);
+        text += "` " + SqlText(member.type);
+      }
+      text += text.empty() ? "ROW<>" : ">";
+      break;
+    default:
+      return type.ToString();
   }
-  return text + "S";
+  return type.nullable() ? text : text + " NOT NULL";
 }
 
 std::string CompactJson(const nlohmann::ordered_json& json) {

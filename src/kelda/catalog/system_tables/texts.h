@@ -24,8 +24,8 @@ arrow::Result<std::string> InternalText(const DataType& type, const arrow::Scala
 arrow::Result<std::string> RowText(const std::vector<DataType>& types,
                                    const std::vector<std::shared_ptr<arrow::Scalar>>& values);
 
-/// java.time.Duration.toString: `PT24H`.
-std::string DurationText(int64_t seconds, int32_t nanos);
+/// A type as Java's asSQLString prints it: names of ROW members always in back-ticks.
+std::string SqlText(const DataType& type);
 
 /// JSON on one line as Jackson prints it; text that is not UTF-8 is made so.
 std::string CompactJson(const nlohmann::ordered_json& json);

@@ -2,13 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "duckdb/catalog/catalog.hpp"
 #include "duckdb/parser/constraints/not_null_constraint.hpp"
 #include "duckdb/parser/constraints/unique_constraint.hpp"
 #include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
+#include "duckdb/parser/qualified_name.hpp"
+#include "duckdb/planner/binder.hpp"
 
 #include "kelda/sql/catalog/name_lookup.h"
+#include "kelda/sql/catalog/paimon_table_entry.h"
 #include "kelda/sql/parser/create_table_contract.h"
 #include "kelda/sql/types/logical_type.h"
 
@@ -140,6 +144,42 @@ arrow::Result<TableDefinition> ToTableDefinition(const duckdb::CreateTableInfo& 
     definition.comment = info.comment.ToString();
   }
   return definition;
+}
+
+arrow::Result<TableDefinition> DefinitionLike(duckdb::ClientContext& context,
+                                              const duckdb::CreateTableInfo& info) {
+  const std::string text = Tag(info, kLikeTag).value_or("");
+  auto name = duckdb::QualifiedName::Parse(text);
+  duckdb::Binder::BindSchemaOrCatalog(context, name.catalog, name.schema);
+  const auto& entry = duckdb::Catalog::GetEntry(context, duckdb::CatalogType::TABLE_ENTRY,
+                                                name.catalog, name.schema, name.name);
+  const auto* paimon = dynamic_cast<const PaimonTableEntry*>(&entry);
+  // Of other tables the query's columns tell all that Paimon can keep.
+  if (paimon == nullptr) return ToTableDefinition(info);
+  const TableSchema& schema = *paimon->table()->schema;
+  TableDefinition definition;
+  definition.fields = schema.fields;
+  definition.partition_keys = schema.partition_keys;
+  definition.primary_keys = schema.primary_keys;
+  definition.options = schema.options;
+  definition.options.erase("path");
+  definition.comment = schema.comment;
+  ARROW_ASSIGN_OR_RAISE(TableDefinition given, ToTableDefinition(info));
+  for (auto& [key, value] : given.options) definition.options[key] = value;
+  if (given.comment) definition.comment = given.comment;
+  return definition;
+}
+
+arrow::Status ReplaceTable(Catalog& catalog, const Identifier& created,
+                           const Identifier& replaced) {
+  auto dropped = catalog.DropTable(replaced, /*ignore_if_missing=*/true);
+  if (!dropped.ok()) {
+    IgnoreError(catalog.DropTable(created, true), "the error tells what went wrong");
+    return WithContext(dropped, "table " + replaced.FullName() + " cannot be replaced");
+  }
+  return WithContext(catalog.RenameTable(created, replaced),
+                     fmt::format("table {} is dropped, but its successor {} has not got its name",
+                                 replaced.FullName(), created.FullName()));
 }
 
 }  // namespace kelda::sql

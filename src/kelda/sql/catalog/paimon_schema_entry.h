@@ -32,9 +32,18 @@ class PaimonSchemaEntry : public duckdb::SchemaCatalogEntry {
   void DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& info) override;
   void Alter(duckdb::CatalogTransaction transaction, duckdb::AlterInfo& info) override;
 
-  /// Make the table of a CREATE TABLE; false if IF NOT EXISTS finds one of that name. Names that
+  /// A table that CREATE TABLE made.
+  struct CreatedTable {
+    Identifier id;
+    /// CREATE OR REPLACE: the table whose place `id`, made under another name, is to take.
+    std::optional<Identifier> replaces;
+  };
+  /// Make the table of a CREATE TABLE; nullopt if IF NOT EXISTS finds one of that name. Names that
   /// differ in case only count as the same.
-  bool CreateNewTable(duckdb::ClientContext& context, const duckdb::CreateTableInfo& info);
+  std::optional<CreatedTable> CreateNewTable(duckdb::ClientContext& context,
+                                             const duckdb::CreateTableInfo& info);
+  /// Names of the tables, which are not looked at.
+  std::vector<std::string> TableNames() const;
   /// Entry of a table as it is now.
   duckdb::TableCatalogEntry& TableEntry(duckdb::ClientContext& context, const std::string& name);
 
@@ -61,6 +70,8 @@ class PaimonSchemaEntry : public duckdb::SchemaCatalogEntry {
  private:
   duckdb::optional_ptr<duckdb::CatalogEntry> LookupTable(duckdb::ClientContext& context,
                                                          const duckdb::EntryLookupInfo& lookup);
+  /// A table of the database sys; null: there is none of that name.
+  duckdb::optional_ptr<duckdb::CatalogEntry> LookupGlobalTable(const std::string& table);
   /// The table that SQL means by `object_name`, which may name a branch or a system table.
   std::optional<Identifier> FindTable(const std::string& object_name);
   /// Newest schema of a table with dynamic options; the schema that the transaction has pinned

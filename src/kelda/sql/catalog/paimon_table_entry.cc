@@ -2,14 +2,20 @@
 
 #include <algorithm>
 
+#include "duckdb/catalog/catalog_entry/view_catalog_entry.hpp"
 #include "duckdb/parser/constraints/not_null_constraint.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
+#include "duckdb/parser/parsed_data/create_view_info.hpp"
+#include "duckdb/parser/parser.hpp"
+#include "duckdb/parser/statement/select_statement.hpp"
 #include "duckdb/storage/statistics/base_statistics.hpp"
 #include "duckdb/storage/table_storage_info.hpp"
 
 #include "kelda/catalog/system_tables.h"
 #include "kelda/row/partition_path.h"
+#include "kelda/scan/plan.h"
 #include "kelda/sql/catalog/paimon_catalog.h"
+#include "kelda/sql/functions/row_tracking_scan.h"
 #include "kelda/sql/functions/system_table_scan.h"
 #include "kelda/sql/scan/paimon_scan.h"
 #include "kelda/sql/types/logical_type.h"
@@ -75,6 +81,15 @@ std::vector<DataField> FieldsOf(const PaimonTableEntry::Source& source) {
   }
   fields.insert(fields.end(), last.begin(), last.end());
   return fields;
+}
+
+/// Whether the system table shows what depends on the newest snapshot.
+bool ShowsSnapshots(const std::string& system_table) {
+  for (const char* name :
+       {"schemas", "options", "tags", "branches", "consumers", "aggregation_fields"}) {
+    if (system_table == name) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -185,11 +200,29 @@ std::string PaimonTableEntry::ToSQL() const {
 
 duckdb::unique_ptr<PaimonSystemTableEntry> PaimonSystemTableEntry::Make(
     duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema, const std::string& entry_name,
-    Identifier id, TableContextPtr table) {
+    Identifier id, TableContextPtr table, bool travels) {
   duckdb::CreateTableInfo info(schema, entry_name);
-  AddColumns(ValueOrThrow(SystemTableFields(id.system_table)), &info);
-  return duckdb::unique_ptr<PaimonSystemTableEntry>(
-      new PaimonSystemTableEntry(catalog, schema, info, std::move(id), std::move(table)));
+  AddColumns(ValueOrThrow(SystemTableFields(*table, id.system_table)), &info);
+  auto entry =
+      duckdb::unique_ptr<PaimonSystemTableEntry>(new PaimonSystemTableEntry(catalog, schema, info));
+  entry->id_ = std::move(id);
+  entry->table_ = std::move(table);
+  entry->travels_ = travels;
+  return entry;
+}
+
+duckdb::unique_ptr<PaimonSystemTableEntry> PaimonSystemTableEntry::MakeGlobal(
+    duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema, const std::string& entry_name) {
+  const std::string table = duckdb::StringUtil::Lower(entry_name);
+  auto fields = GlobalTableFields(table);
+  if (!fields.ok() && IsNotFound(fields.status())) return nullptr;
+  duckdb::CreateTableInfo info(schema, entry_name);
+  AddColumns(ValueOrThrow(std::move(fields)), &info);
+  auto entry =
+      duckdb::unique_ptr<PaimonSystemTableEntry>(new PaimonSystemTableEntry(catalog, schema, info));
+  entry->id_.database = "sys";
+  entry->id_.table = table;
+  return entry;
 }
 
 duckdb::unique_ptr<duckdb::BaseStatistics> PaimonSystemTableEntry::GetStatistics(
@@ -198,8 +231,36 @@ duckdb::unique_ptr<duckdb::BaseStatistics> PaimonSystemTableEntry::GetStatistics
 }
 
 duckdb::TableFunction PaimonSystemTableEntry::GetScanFunction(
-    duckdb::ClientContext&, duckdb::unique_ptr<duckdb::FunctionData>& bind_data) {
-  bind_data = BindSystemTableScan(table_, id_.system_table);
+    duckdb::ClientContext& context, duckdb::unique_ptr<duckdb::FunctionData>& bind_data) {
+  auto& warehouse = catalog.Cast<PaimonCatalog>();
+  auto source = std::make_shared<SystemTableSource>();
+  if (table_ == nullptr) {
+    source->fields = ValueOrThrow(GlobalTableFields(id_.table));
+    source->read = [core = warehouse.shared_core(), name = id_.table](
+                       const std::vector<int>& columns, const CancellationToken& token) {
+      return ReadGlobalTable(*core, name, columns, token);
+    };
+  } else if (id_.system_table == "row_tracking") {
+    auto snapshot = travels_ ? ValueOrThrow(ResolveSnapshot(*table_))
+                             : ValueOrThrow(warehouse.TransactionOf(context).SnapshotToRead(id_));
+    bind_data = BindRowTrackingScan(table_, std::move(snapshot),
+                                    ValueOrThrow(SystemTableFields(*table_, id_.system_table)));
+    return MakeRowTrackingScan();
+  } else {
+    source->fields = ValueOrThrow(SystemTableFields(*table_, id_.system_table));
+    std::optional<PinnedSnapshot> pinned;
+    if (!travels_) {
+      pinned.emplace();
+      // A damaged snapshot must not hide what is not about snapshots.
+      if (ShowsSnapshots(id_.system_table))
+        pinned->snapshot = ValueOrThrow(warehouse.TransactionOf(context).PinnedSnapshotOf(id_));
+    }
+    source->read = [table = table_, name = id_.system_table, pinned](
+                       const std::vector<int>& columns, const CancellationToken& token) {
+      return ReadSystemTable(*table, name, columns, token, pinned ? &*pinned : nullptr);
+    };
+  }
+  bind_data = BindSystemTableScan(std::move(source));
   return MakeSystemTableScan();
 }
 
@@ -209,6 +270,33 @@ duckdb::virtual_column_map_t PaimonSystemTableEntry::GetVirtualColumns() const {
 
 duckdb::TableStorageInfo PaimonSystemTableEntry::GetStorageInfo(duckdb::ClientContext&) {
   return duckdb::TableStorageInfo();
+}
+
+duckdb::unique_ptr<duckdb::CatalogEntry> MakeRowTableView(
+    duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema, const std::string& entry_name,
+    const std::string& system_table, const std::string& base, const TableContext& table) {
+  // The columns are refused with their reason, if they are.
+  const auto fields = ValueOrThrow(SystemTableFields(table, system_table));
+  std::string columns;
+  for (const DataField& field : fields) {
+    const std::string name = QuoteName(field.name);
+    if (!columns.empty()) columns += ", ";
+    if (&field == &fields[0] && (system_table == "audit_log" || system_table == "binlog")) {
+      columns += "'+I' AS " + name;
+    } else if (system_table == "binlog") {
+      columns += "[" + name + "] AS " + name;
+    } else {
+      columns += name;
+    }
+  }
+  duckdb::CreateViewInfo info(schema, entry_name);
+  info.sql = fmt::format("SELECT {} FROM {}.{}.{}", columns, QuoteName(catalog.GetName()),
+                         QuoteName(schema.name), QuoteName(base));
+  duckdb::Parser parser;
+  parser.ParseQuery(info.sql);
+  info.query = duckdb::unique_ptr_cast<duckdb::SQLStatement, duckdb::SelectStatement>(
+      std::move(parser.statements[0]));
+  return duckdb::make_uniq<duckdb::ViewCatalogEntry>(catalog, schema, info);
 }
 
 }  // namespace kelda::sql

@@ -54,14 +54,19 @@ class PaimonTableEntry : public duckdb::TableCatalogEntry {
   Source source_;
 };
 
-/// A system table such as `t$files`; read-only.
+/// A system table such as `t$files`, or a table of the database sys; read-only.
 class PaimonSystemTableEntry : public duckdb::TableCatalogEntry {
  public:
+  /// `travels`: options choose the snapshot; else the transaction's pin does.
   static duckdb::unique_ptr<PaimonSystemTableEntry> Make(duckdb::Catalog& catalog,
                                                          duckdb::SchemaCatalogEntry& schema,
                                                          const std::string& entry_name,
-                                                         Identifier id, TableContextPtr table);
-  const Identifier& id() const { return id_; }
+                                                         Identifier id, TableContextPtr table,
+                                                         bool travels);
+  /// sys.`entry_name`; null if there is no such table.
+  static duckdb::unique_ptr<PaimonSystemTableEntry> MakeGlobal(duckdb::Catalog& catalog,
+                                                               duckdb::SchemaCatalogEntry& schema,
+                                                               const std::string& entry_name);
 
   duckdb::unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext& context,
                                                            duckdb::column_t column) override;
@@ -73,11 +78,18 @@ class PaimonSystemTableEntry : public duckdb::TableCatalogEntry {
 
  private:
   PaimonSystemTableEntry(duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema,
-                         duckdb::CreateTableInfo& info, Identifier id, TableContextPtr table)
-      : TableCatalogEntry(catalog, schema, info), id_(std::move(id)), table_(std::move(table)) {}
+                         duckdb::CreateTableInfo& info)
+      : TableCatalogEntry(catalog, schema, info) {}
   Identifier id_;
-  TableContextPtr table_;
+  TableContextPtr table_;  ///< null: a table of sys
+  bool travels_ = false;
 };
+
+/// The view that a row table such as `t$audit_log` is: the rows of `base`, another entry of
+/// `schema`, in the form of spec 04 §5.4.
+duckdb::unique_ptr<duckdb::CatalogEntry> MakeRowTableView(
+    duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema, const std::string& entry_name,
+    const std::string& system_table, const std::string& base, const TableContext& table);
 
 /// `name` quoted as an SQL identifier, `text` as an SQL string.
 std::string QuoteName(const std::string& name);

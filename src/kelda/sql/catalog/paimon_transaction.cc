@@ -6,6 +6,8 @@
 
 #include "kelda/base/log.h"
 #include "kelda/scan/plan.h"
+#include "kelda/sql/catalog/create_table.h"
+#include "kelda/sql/session/statement_progress.h"
 #include "kelda/sql/types/status_exception.h"
 
 namespace kelda::sql {
@@ -15,6 +17,39 @@ namespace {
 Identifier WithoutSystemTable(Identifier id) {
   id.system_table.clear();
   return id;
+}
+
+/// The compactions that writers did by the way, taken out of `messages`.
+std::vector<CommitMessage> TakeCompactions(std::vector<CommitMessage>* messages) {
+  std::vector<CommitMessage> compactions;
+  for (CommitMessage& message : *messages) {
+    if (message.compact_before.empty() && message.compact_after.empty()) continue;
+    CommitMessage compaction;
+    compaction.partition = message.partition;
+    compaction.bucket = message.bucket;
+    compaction.total_buckets = message.total_buckets;
+    compaction.compact_before = std::exchange(message.compact_before, {});
+    compaction.compact_after = std::exchange(message.compact_after, {});
+    compaction.compact_new_index_files = std::exchange(message.compact_new_index_files, {});
+    compaction.compact_deleted_index_files = std::exchange(message.compact_deleted_index_files, {});
+    compactions.push_back(std::move(compaction));
+  }
+  return compactions;
+}
+
+/// A compaction changes no rows: when others were faster it is given up, and the statement, whose
+/// rows are committed, has succeeded.
+void CommitCompactions(Committer& committer, const TableContext& table,
+                       std::vector<CommitMessage> compactions) {
+  if (compactions.empty()) return;
+  Committable committable;
+  committable.messages = std::move(compactions);
+  auto committed = committer.Commit(committable);
+  if (committed.ok()) return;
+  KELDA_LOG(Warn, "table {}: the rows are committed, but merging small files was given up: {}",
+            table.name, committed.status().message());
+  if (CodeOf(committed.status()) != ErrorCode::kCommitUnknown)
+    DeleteFiles(table, committable.messages);
 }
 
 }  // namespace
@@ -48,6 +83,15 @@ arrow::Result<std::optional<Snapshot>> PaimonTransaction::SnapshotToRead(const I
         "shows rows by snapshot only",
         name);
   }
+  return PinSnapshot(id);
+}
+
+arrow::Result<std::optional<Snapshot>> PaimonTransaction::PinnedSnapshotOf(const Identifier& id) {
+  std::lock_guard lock(mutex_);
+  return PinSnapshot(id);
+}
+
+arrow::Result<std::optional<Snapshot>> PaimonTransaction::PinSnapshot(const Identifier& id) {
   ARROW_ASSIGN_OR_RAISE(PinnedTable * pinned, Pin(id));
   if (!pinned->snapshot_known) {
     ARROW_ASSIGN_OR_RAISE(pinned->snapshot, pinned->table->snapshots->Latest());
@@ -66,7 +110,7 @@ arrow::Status PaimonTransaction::StartWrite(
   ARROW_RETURN_NOT_OK(table->CheckWritable());
   std::lock_guard lock(mutex_);
   if (!write_) {
-    write_ = PendingWrite{table, overwrite, {}};
+    write_ = PendingWrite{table, overwrite, {}, {}};
     return arrow::Status::OK();
   }
   if (write_->table->name != table->name) {
@@ -75,11 +119,27 @@ arrow::Status PaimonTransaction::StartWrite(
         "time. COMMIT first",
         write_->table->name, table->name);
   }
+  if (write_->statistics) {
+    return Unsupported("table {}: ANALYZE and writes in one transaction. COMMIT between them",
+                       table->name);
+  }
   if (overwrite || write_->overwrite) {
     return Unsupported(
         "table {}: overwriting and other writes in one transaction. COMMIT between them",
         table->name);
   }
+  return arrow::Status::OK();
+}
+
+arrow::Status PaimonTransaction::SetStatistics(const TableContextPtr& table,
+                                               TableStatistics statistics) {
+  ARROW_RETURN_NOT_OK(table->CheckWritable());
+  std::lock_guard lock(mutex_);
+  if (write_) {
+    return Invalid("this transaction wrote table {} and cannot analyze {} too. COMMIT first",
+                   write_->table->name, table->name);
+  }
+  write_ = PendingWrite{table, std::nullopt, {}, std::move(statistics)};
   return arrow::Status::OK();
 }
 
@@ -105,9 +165,11 @@ arrow::Status PaimonTransaction::FinishWriter(AppendWriter& writer) {
   return arrow::Status::OK();
 }
 
-void PaimonTransaction::OwnCreatedTable(const Identifier& id) {
+void PaimonTransaction::OwnCreatedTable(const Identifier& id,
+                                        const std::optional<Identifier>& replaces) {
   std::lock_guard lock(mutex_);
   created_ = id;
+  replaces_ = replaces;
 }
 
 arrow::Status PaimonTransaction::Commit() {
@@ -121,13 +183,25 @@ arrow::Status PaimonTransaction::Commit() {
   write_.reset();
   auto commit = [&]() -> arrow::Status {
     ARROW_ASSIGN_OR_RAISE(auto committer, Committer::Make(write.table));
+    if (write.statistics) return committer->CommitStatistics(*write.statistics).status();
     Committable committable;
+    if (write.overwrite) {
+      committable.messages = write.messages;
+      return committer->Overwrite(*write.overwrite, committable).status();
+    }
+    auto compactions = TakeCompactions(&write.messages);
     committable.messages = write.messages;
-    if (write.overwrite) return committer->Overwrite(*write.overwrite, committable).status();
-    return committer->Commit(committable).status();
+    auto committed = committer->Commit(committable);
+    if (committed.ok()) {
+      CommitCompactions(*committer, *write.table, std::move(compactions));
+    } else if (CodeOf(committed.status()) != ErrorCode::kCommitUnknown) {
+      DeleteFiles(*write.table, compactions);
+    }
+    return committed.status();
   };
   auto status = commit();
   if (status.ok()) {
+    if (created_ && replaces_) status = ReplaceTable(catalog_, *created_, *replaces_);
     created_.reset();
     return status;
   }
@@ -167,7 +241,7 @@ duckdb::Transaction& PaimonTransactionManager::StartTransaction(duckdb::ClientCo
   return *raw;
 }
 
-duckdb::ErrorData PaimonTransactionManager::CommitTransaction(duckdb::ClientContext&,
+duckdb::ErrorData PaimonTransactionManager::CommitTransaction(duckdb::ClientContext& context,
                                                               duckdb::Transaction& transaction) {
   std::unique_ptr<PaimonTransaction> own;
   {
@@ -176,6 +250,7 @@ duckdb::ErrorData PaimonTransactionManager::CommitTransaction(duckdb::ClientCont
     if (!node.empty()) own = std::move(node.mapped());
   }
   if (own == nullptr) return duckdb::ErrorData();
+  StatementProgress::Of(context)->Enter(StatementProgress::Phase::kCommitting);
   // Outside the lock: a commit may wait for others for seconds.
   auto status = own->Commit();
   if (status.ok()) return duckdb::ErrorData();

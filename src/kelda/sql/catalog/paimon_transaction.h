@@ -12,6 +12,7 @@
 #include "kelda/catalog/catalog.h"
 #include "kelda/commit/committer.h"
 #include "kelda/metadata/commit_message.h"
+#include "kelda/metadata/table_statistics.h"
 #include "kelda/write/append_writer.h"
 
 namespace kelda::sql {
@@ -35,9 +36,14 @@ class PaimonTransaction : public duckdb::Transaction {
   arrow::Result<TableContextPtr> Table(const Identifier& id);
   /// Snapshot of it, pinned. Fails for a table that this transaction wrote.
   arrow::Result<std::optional<Snapshot>> SnapshotToRead(const Identifier& id);
+  /// The same for what shows metadata, which may be of a table that this transaction wrote: what it
+  /// wrote is not there yet.
+  arrow::Result<std::optional<Snapshot>> PinnedSnapshotOf(const Identifier& id);
   /// Forget what is pinned of a table: it was altered by this statement.
   void Unpin(const Identifier& id);
 
+  /// Publish `statistics` of a table at commit: a write like others, but the only one to its table.
+  arrow::Status SetStatistics(const TableContextPtr& table, TableStatistics statistics);
   /// Claim the transaction's one write for a table; fails if another table, or the same in another
   /// way, was written before.
   arrow::Status StartWrite(const TableContextPtr& table,
@@ -48,7 +54,9 @@ class PaimonTransaction : public duckdb::Transaction {
   arrow::Status FinishWriter(AppendWriter& writer);
   /// The statement under way made this table (CREATE TABLE AS): it is dropped again unless the
   /// transaction commits.
-  void OwnCreatedTable(const Identifier& id);
+  /// When it commits, the table takes the place of `replaces`.
+  void OwnCreatedTable(const Identifier& id,
+                       const std::optional<Identifier>& replaces = std::nullopt);
 
   /// Publish. After an error nothing of the transaction is left, unless the outcome is unknown.
   arrow::Status Commit();
@@ -59,8 +67,10 @@ class PaimonTransaction : public duckdb::Transaction {
     TableContextPtr table;
     std::optional<Committer::OverwriteSpec> overwrite;
     std::vector<CommitMessage> messages;
+    std::optional<TableStatistics> statistics = std::nullopt;
   };
   arrow::Result<PinnedTable*> Pin(const Identifier& id);
+  arrow::Result<std::optional<Snapshot>> PinSnapshot(const Identifier& id);
 
   Catalog& catalog_;
   std::mutex mutex_;
@@ -68,6 +78,7 @@ class PaimonTransaction : public duckdb::Transaction {
   std::optional<PendingWrite> write_;
   std::vector<std::unique_ptr<AppendWriter>> writers_;
   std::optional<Identifier> created_;
+  std::optional<Identifier> replaces_;
 };
 
 class PaimonTransactionManager : public duckdb::TransactionManager {

@@ -9,6 +9,7 @@
 #include "kelda/io/file_io.h"
 #include "kelda/options/validate.h"
 #include "kelda/sql/catalog/paimon_catalog.h"
+#include "kelda/sql/functions/analyze.h"
 #include "kelda/sql/functions/options_function.h"
 #include "kelda/sql/scan/register_scan.h"
 #include "kelda/sql/types/status_exception.h"
@@ -61,6 +62,7 @@ void RegisterPaimon(duckdb::DatabaseInstance& database) {
                                      std::move(extension));
   RegisterScanFunctions(database);
   RegisterOptionsFunction(database);
+  RegisterAnalyze(database);
 }
 
 }  // namespace kelda::sql

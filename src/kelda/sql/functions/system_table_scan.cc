@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kelda/catalog/system_tables.h"
+#include "kelda/sql/scan/interrupt_watcher.h"
 #include "kelda/sql/types/arrow_to_chunk.h"
 #include "kelda/sql/types/status_exception.h"
 
@@ -11,19 +11,18 @@ namespace kelda::sql {
 namespace {
 
 struct BindData : public duckdb::TableFunctionData {
-  TableContextPtr table;
-  std::string system_table;
+  std::shared_ptr<const SystemTableSource> source;
 
   duckdb::unique_ptr<duckdb::FunctionData> Copy() const override {
     auto copy = duckdb::make_uniq<BindData>();
-    copy->table = table;
-    copy->system_table = system_table;
+    copy->source = source;
     return copy;
   }
   bool Equals(const duckdb::FunctionData& other) const override {
-    const auto& data = other.Cast<BindData>();
-    return data.table == table && data.system_table == system_table;
+    return other.Cast<BindData>().source == source;
   }
+  /// What is read may be pinned to a snapshot: another execution must bind again.
+  bool SupportStatementCache() const override { return false; }
 };
 
 struct GlobalState : public duckdb::GlobalTableFunctionState {
@@ -34,11 +33,11 @@ struct GlobalState : public duckdb::GlobalTableFunctionState {
   int64_t position = 0;
 };
 
-duckdb::unique_ptr<duckdb::GlobalTableFunctionState> Init(duckdb::ClientContext&,
+duckdb::unique_ptr<duckdb::GlobalTableFunctionState> Init(duckdb::ClientContext& context,
                                                           duckdb::TableFunctionInitInput& input) {
   const auto& bind = input.bind_data->Cast<BindData>();
   auto state = duckdb::make_uniq<GlobalState>();
-  auto all = ValueOrThrow(SystemTableFields(bind.system_table));
+  const auto& all = bind.source->fields;
   std::vector<int> wanted;
   for (duckdb::column_t column : input.column_ids) {
     if (column >= all.size()) {
@@ -51,7 +50,8 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> Init(duckdb::ClientContext&
   }
   // A count needs rows, so at least one column.
   if (wanted.empty()) wanted.push_back(0);
-  state->rows = ValueOrThrow(ReadSystemTable(*bind.table, bind.system_table, wanted));
+  const InterruptWatcher watcher(context);
+  state->rows = ValueOrThrow(bind.source->read(wanted, watcher.token()));
   return state;
 }
 
@@ -82,11 +82,10 @@ duckdb::TableFunction MakeSystemTableScan() {
   return function;
 }
 
-duckdb::unique_ptr<duckdb::FunctionData> BindSystemTableScan(TableContextPtr table,
-                                                             std::string system_table) {
+duckdb::unique_ptr<duckdb::FunctionData> BindSystemTableScan(
+    std::shared_ptr<const SystemTableSource> source) {
   auto data = duckdb::make_uniq<BindData>();
-  data->table = std::move(table);
-  data->system_table = std::move(system_table);
+  data->source = std::move(source);
   return data;
 }
 

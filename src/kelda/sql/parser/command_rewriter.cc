@@ -17,6 +17,7 @@ class CommandRewriter {
   void Use(size_t head);
   void Describe(size_t head);
   void Call(size_t head);
+  void Analyze(size_t head);
 
  private:
   void QuoteDefault(size_t i) {
@@ -219,21 +220,72 @@ std::optional<std::string> CommandRewriter::ParsePattern(size_t i, std::string_v
 
 void CommandRewriter::ShowTables(size_t head) {
   size_t pos = head + 2;
-  std::string from;
-  bool changed = false;
+  std::string schema;
   if (tokens_.IsAny(pos, "in", "from")) {
     size_t end = tokens_.EndOfQualifiedName(pos + 1);
     if (end == pos + 1) return;
-    from = " FROM " + RenderName(pos + 1, end);
-    changed = tokens_.Is(pos, "in") || tokens_.Is(end - 1, "default");
+    schema = QuoteLiteral(RenderName(pos + 1, end));
     pos = end;
   }
-  if (pos == tokens_.last()) {
-    if (changed) Become(head, "SHOW TABLES" + from);
-    return;
+  std::string condition;
+  if (pos != tokens_.last()) {
+    std::optional<std::string> pattern = ParsePattern(pos, "name");
+    if (!pattern) return;
+    condition = " WHERE " + *pattern;
   }
-  std::optional<std::string> condition = ParsePattern(pos, "name");
-  if (condition) Become(head, "SELECT name FROM (SHOW TABLES" + from + ") WHERE " + *condition);
+  Become(head, "SELECT name FROM kelda_show_tables(" + schema + ")" + condition);
+}
+
+/// ANALYZE TABLE t COMPUTE STATISTICS [FOR COLUMNS a, b | FOR ALL COLUMNS], and DuckDB's ANALYZE t
+/// [(a, b)], which means all columns.
+void CommandRewriter::Analyze(size_t head) {
+  const bool spark = tokens_.Is(head + 1, "table");
+  const size_t name = head + (spark ? 2 : 1);
+  size_t pos = tokens_.EndOfQualifiedName(name);
+  if (pos == name) return;
+  const size_t end_of_name = pos;
+  std::vector<std::string> columns;
+  bool all = !spark;
+  const auto parse_names = [&](size_t end) {
+    for (; pos < end; pos += 2) {
+      if (!tokens_.IsIdentifier(pos) || (pos + 1 < end && !tokens_.IsSymbol(pos + 1, ',')))
+        return false;
+      columns.push_back(tokens_.Identifier(pos));
+    }
+    return true;
+  };
+  if (spark) {
+    if (tokens_.Is(pos, "partition")) {
+      return rewriter_.Fail(pos,
+                            "ANALYZE TABLE ... PARTITION is not implemented; statistics are "
+                            "of whole tables");
+    }
+    if (!tokens_.Are(pos, "compute", "statistics")) return;
+    pos += 2;
+    if (tokens_.Is(pos, "noscan")) ++pos;
+    if (tokens_.Are(pos, "for", "all", "columns")) {
+      all = true;
+      pos += 3;
+    } else if (tokens_.Are(pos, "for", "columns")) {
+      pos += 2;
+      if (pos == tokens_.last() || !parse_names(tokens_.last())) return;
+      pos = tokens_.last();
+    }
+  } else if (tokens_.IsSymbol(pos, '(')) {
+    const size_t close = tokens_.Closing(pos);
+    if (!tokens_.Has(close) || close == ++pos || !parse_names(close)) return;
+    all = false;
+    pos = close + 1;
+  }
+  if (pos != tokens_.last()) return;
+  std::string text = "SELECT * FROM kelda_analyze(" + QuoteLiteral(RenderName(name, end_of_name));
+  if (!all) {
+    text += ", CAST([";
+    for (const std::string& column : columns)
+      text += (text.back() == '[' ? "" : ", ") + QuoteLiteral(column);
+    text += "] AS VARCHAR[])";
+  }
+  Become(head, text + ")");
 }
 
 /// Databases of the current catalog, as in Spark and Flink; DuckDB's own meaning is SHOW CATALOGS.
@@ -303,6 +355,8 @@ void RewriteCommand(StatementRewriter* rewriter, size_t head) {
     command.Describe(head);
   } else if (tokens.Is(head, "call")) {
     command.Call(head);
+  } else if (tokens.Is(head, "analyze")) {
+    command.Analyze(head);
   }
 }
 

@@ -20,6 +20,9 @@ namespace kelda::sql {
 //                                  expression.
 //   kelda.comment                  COMMENT of the table or schema
 //   kelda.schema-property.<key>    WITH DBPROPERTIES of CREATE DATABASE
+//   kelda.like                     CREATE TABLE ... LIKE: the name of the other table. The statement is
+//                                  a CREATE TABLE AS without rows, so that a table of DuckDB works too;
+//                                  a Paimon table gets the whole definition of the other one instead.
 //
 // <column> is the name as CreateTableInfo::columns spells it. The tags serve the creation only:
 // whoever creates a Paimon table reads them and never stores them as options. Comments are also in
@@ -35,6 +38,7 @@ namespace kelda::sql {
 inline constexpr std::string_view kColumnTypeTag = "kelda.column-type.";
 inline constexpr std::string_view kColumnCommentTag = "kelda.column-comment.";
 inline constexpr std::string_view kColumnDefaultTag = "kelda.column-default.";
+inline constexpr std::string_view kLikeTag = "kelda.like";
 inline constexpr std::string_view kCommentTag = "kelda.comment";
 /// ALTER TABLE ADD COLUMN only (alter_table_contract.h): the name of the column before the new one,
 /// empty for FIRST.

@@ -31,6 +31,7 @@ class CreateTableRewriter {
   void DropNotEnforced(size_t begin, size_t end);
   bool ParseClauses();
   bool ParseClause();
+  bool ParseLike();
   bool ParseOptions(size_t open);
   bool ParsePartitionedBy();
   bool ParsePartition(size_t begin, size_t end);
@@ -51,6 +52,7 @@ class CreateTableRewriter {
   std::optional<size_t> close_;  ///< of the column list
   std::string partitions_;       ///< text between the parentheses of PARTITIONED BY
   std::string sort_;             ///< the same of SORTED BY
+  std::string like_;             ///< name of the table behind LIKE
   std::string more_columns_;     ///< columns that PARTITIONED BY declares
   OptionList options_;
 };
@@ -233,6 +235,16 @@ bool CreateTableRewriter::ParseClauses() {
   if (!partitions_.empty()) text += " PARTITIONED BY (" + partitions_ + ")";
   if (!sort_.empty()) text += " SORTED BY (" + sort_ + ")";
   if (!options_.empty()) text += " WITH " + RenderOptionList(options_);
+  if (!like_.empty()) {
+    if (close_ || !partitions_.empty() || !sort_.empty() || tokens_.Has(pos_)) {
+      rewriter_.Fail(begin,
+                     "beside LIKE only options can be given: the columns, partitions and comments "
+                     "are those of the other table");
+      return false;
+    }
+    text += " AS FROM " + like_ + " LIMIT 0";
+    tags_.emplace_back(std::string(kLikeTag), like_);
+  }
   edits_.Replace(begin, pos_, text.empty() ? text : text.substr(1));
   return true;
 }
@@ -247,6 +259,7 @@ bool CreateTableRewriter::ParseClause() {
     return true;
   }
   if (tokens_.IsAny(pos_, "with", "tblproperties", "options")) return ParseOptions(pos_ + 1);
+  if (tokens_.Is(pos_, "like") && like_.empty()) return ParseLike();
   if (tokens_.Is(pos_, "using") && tokens_.IsIdentifier(pos_ + 1)) {
     if (!EqualsIgnoreCase(tokens_.Identifier(pos_ + 1), "paimon")) {
       rewriter_.Fail(pos_ + 1, "USING " + tokens_.Identifier(pos_ + 1) +
@@ -271,6 +284,17 @@ bool CreateTableRewriter::ParseClause() {
     pos_ = close + 1;
     return true;
   }
+  return false;
+}
+
+bool CreateTableRewriter::ParseLike() {
+  const size_t end = tokens_.EndOfQualifiedName(pos_ + 1);
+  if (end == pos_ + 1) return false;
+  for (size_t i = pos_ + 1; i < end; i += 2)
+    like_ += (like_.empty() ? "" : ".") + QuoteIdentifier(tokens_.Identifier(i));
+  pos_ = end;
+  if (!tokens_.IsSymbol(pos_, '(')) return true;
+  rewriter_.Fail(pos_, "choosing what LIKE copies is not implemented; it copies all");
   return false;
 }
 

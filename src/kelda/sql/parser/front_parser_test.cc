@@ -101,7 +101,6 @@ TEST_F(FrontParserTest, TablesOfDuckDbItselfStillWork) {
       Value("SELECT comment FROM duckdb_columns() WHERE table_name = 't' AND column_name = 'a'"),
       "x");
   EXPECT_EQ(Value("SELECT c['c'] FROM `t`"), "1");
-  EXPECT_EQ(Value("SHOW TABLES LIKE 't*'"), "t");
   EXPECT_EQ(Value("SHOW DATABASES"), "main");
   EXPECT_THAT(Error("CREATE TABLE u (a INT) TBLPROPERTIES ('a'='b')"),
               HasSubstr("WITH clause is not supported"));

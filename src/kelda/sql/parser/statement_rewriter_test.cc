@@ -52,8 +52,12 @@ TEST(RewriteStatement, PlainStatementsStay) {
                                "create view v as select 1",
                                "insert into t values (1)",
                                "insert into t (a, b) select 1, 2 returning a",
-                               "show tables",
-                               "show tables from db",
+                               "show all tables",
+                               "analyze",
+                               "analyze verbose t",
+                               "analyze table t",
+                               "analyze t where",
+                               "vacuum analyze t",
                                "use db",
                                "describe t",
                                "truncate table t",
@@ -424,17 +428,48 @@ TEST(RewriteCommand, Databases) {
 TEST(RewriteCommand, ShowAndDescribe) {
   EXPECT_EQ(Rewrite("show create table default.`t x`"),
             "SELECT * FROM kelda_show_create_table('\"default\".\"t x\"')");
-  EXPECT_EQ(Rewrite("show tables in db"), "SHOW TABLES FROM \"db\"");
+  EXPECT_EQ(Rewrite("show tables"), "SELECT name FROM kelda_show_tables()");
+  EXPECT_EQ(Rewrite("show tables from c.db"), "SELECT name FROM kelda_show_tables('\"c\".\"db\"')");
   EXPECT_EQ(Rewrite("show tables in db like 'x*'"),
-            "SELECT name FROM (SHOW TABLES FROM \"db\") WHERE name GLOB 'x*'");
+            "SELECT name FROM kelda_show_tables('\"db\"') WHERE name GLOB 'x*'");
   EXPECT_EQ(Rewrite("show tables like 'x%'"),
-            "SELECT name FROM (SHOW TABLES) WHERE name LIKE 'x%'");
+            "SELECT name FROM kelda_show_tables() WHERE name LIKE 'x%'");
   EXPECT_THAT(Rewrite("show databases"), HasSubstr("FROM duckdb_schemas()"));
   EXPECT_THAT(Rewrite("show databases like 'd*'"), HasSubstr("schema_name GLOB 'd*'"));
   EXPECT_EQ(Rewrite("show tblproperties db.t"), "SELECT key, value FROM \"db\".\"t$options\"");
   EXPECT_EQ(Rewrite("show partitions t"), "SELECT partition FROM \"t$partitions\"");
   EXPECT_EQ(Rewrite("describe extended t"), "describe  t");
   EXPECT_EQ(Rewrite("desc formatted db.t"), "desc  db.t");
+}
+
+TEST(RewriteCommand, Analyze) {
+  EXPECT_EQ(Rewrite("analyze db.t"), "SELECT * FROM kelda_analyze('\"db\".\"t\"')");
+  EXPECT_EQ(Rewrite("analyze t(a, `b c`)"),
+            "SELECT * FROM kelda_analyze('\"t\"', CAST(['a', 'b c'] AS VARCHAR[]))");
+  EXPECT_EQ(Rewrite("ANALYZE TABLE t COMPUTE STATISTICS"),
+            "SELECT * FROM kelda_analyze('\"t\"', CAST([] AS VARCHAR[]))");
+  EXPECT_EQ(Rewrite("ANALYZE TABLE t COMPUTE STATISTICS NOSCAN"),
+            "SELECT * FROM kelda_analyze('\"t\"', CAST([] AS VARCHAR[]))");
+  EXPECT_EQ(Rewrite("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS"),
+            "SELECT * FROM kelda_analyze('\"t\"')");
+  EXPECT_EQ(Rewrite("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS a, \"B\""),
+            "SELECT * FROM kelda_analyze('\"t\"', CAST(['a', 'B'] AS VARCHAR[]))");
+  EXPECT_THAT(Rewrite("ANALYZE TABLE t PARTITION (d = 1) COMPUTE STATISTICS"),
+              HasSubstr("not implemented"));
+}
+
+TEST(RewriteCreateTable, Like) {
+  Tags tags;
+  EXPECT_EQ(Rewrite("create table if not exists a like db.`b c`", &tags),
+            "create table if not exists a AS FROM \"db\".\"b c\" LIMIT 0");
+  EXPECT_THAT(tags, ElementsAre(Pair("kelda.like", "\"db\".\"b c\"")));
+  EXPECT_EQ(Rewrite("create table a like b tblproperties ('x' = 'y')"),
+            "create table a WITH ('x' = 'y') AS FROM \"b\" LIMIT 0");
+  EXPECT_EQ(Rewrite("create table a with ('x' = 'y') like b"),
+            "create table a WITH ('x' = 'y') AS FROM \"b\" LIMIT 0");
+  EXPECT_THAT(Rewrite("create table a (c int) like b"), HasSubstr("LIKE"));
+  EXPECT_THAT(Rewrite("create table a like b partitioned by (c)"), HasSubstr("LIKE"));
+  EXPECT_THAT(Rewrite("create table a like b (excluding options)"), HasSubstr("LIKE"));
 }
 
 TEST(RewriteCommand, ArgumentsOfCallMayBeKeywords) {

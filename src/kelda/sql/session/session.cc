@@ -19,6 +19,7 @@
 #include "kelda/sql/parser/front_parser.h"
 #include "kelda/sql/register.h"
 #include "kelda/sql/session/show_create_table.h"
+#include "kelda/sql/session/show_tables.h"
 
 namespace kelda::sql {
 namespace {
@@ -75,6 +76,7 @@ arrow::Result<std::unique_ptr<Session>> Session::Open(const SessionOptions& opti
     session->database_ = std::make_unique<duckdb::DuckDB>(nullptr, &config);
     RegisterPaimon(session->database());
     RegisterShowCreateTable(session->database());
+    RegisterShowTables(session->database());
     session->connection_ = std::make_unique<duckdb::Connection>(*session->database_);
     if (!options.warehouse.empty()) session->Attach(options);
   } catch (const std::exception& exception) {

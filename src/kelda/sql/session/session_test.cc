@@ -37,6 +37,14 @@ TEST(Session, Executes) {
   EXPECT_EQ(FirstValue(*session, "-- nothing"), "<nothing>");
   EXPECT_THAT(FirstValue(*session, "SHOW CREATE TABLE t"), HasSubstr("CREATE TABLE"));
   EXPECT_THAT(FirstValue(*session, "SHOW CREATE TABLE nope"), HasSubstr("nope does not exist"));
+  EXPECT_EQ(FirstValue(*session, "SHOW TABLES"), "t");
+  EXPECT_EQ(FirstValue(*session, "SHOW TABLES FROM memory.main LIKE 't*'"), "t");
+  EXPECT_EQ(FirstValue(*session, "SHOW TABLES LIKE 'x*'"), "");
+  EXPECT_EQ(FirstValue(*session, "CREATE TEMP TABLE tt AS SELECT 1"), "1");
+  EXPECT_EQ(FirstValue(*session, "SELECT count(*) FROM (SHOW TABLES)"), "2");
+  EXPECT_EQ(FirstValue(*session, "ANALYZE t"), "NULL");
+  EXPECT_EQ(FirstValue(*session, "CREATE TABLE u LIKE t"), "0");
+  EXPECT_EQ(FirstValue(*session, "SELECT count(*) FROM u"), "0");
 }
 
 TEST(Session, ErrorsHaveTextAndPlace) {

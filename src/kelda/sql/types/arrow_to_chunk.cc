@@ -43,6 +43,10 @@ struct Rows {
   const Owner& owner;
 };
 
+constexpr const char* kWholeMicroseconds =
+    "TIMESTAMP WITH TIME ZONE, which counts whole microseconds; leave the column out, or read the "
+    "table without SQL";
+
 arrow::Status DoesNotFit(const DataField& field, int64_t value, const char* type) {
   return Invalid("column '{}': the stored value {} of {} does not fit SQL's {}", field.name, value,
                  field.type.ToString(), type);
@@ -204,7 +208,7 @@ arrow::Status Timestamps(const arrow::Array& array, const Rows& rows, const Data
     return arrow::Status::OK();
   }
   if (digits > 6) {
-    return Transform<int64_t, int64_t>(array, rows, field, "microseconds", output,
+    return Transform<int64_t, int64_t>(array, rows, field, kWholeMicroseconds, output,
                                        [](int64_t in, int64_t* out) {
                                          *out = in / 1000;
                                          return in % 1000 == 0;
@@ -212,7 +216,7 @@ arrow::Status Timestamps(const arrow::Array& array, const Rows& rows, const Data
   }
   const int64_t factor = kPowersOfTen[6 - digits];
   return Transform<int64_t, int64_t>(
-      array, rows, field, "microseconds", output,
+      array, rows, field, kWholeMicroseconds, output,
       [factor](int64_t in, int64_t* out) { return !__builtin_mul_overflow(in, factor, out); });
 }
 

@@ -5,6 +5,7 @@
 #include "kelda/catalog/catalog.h"
 #include "kelda/sql/catalog/create_table.h"
 #include "kelda/sql/catalog/paimon_catalog.h"
+#include "kelda/sql/session/statement_progress.h"
 #include "kelda/sql/types/chunk_to_arrow.h"
 #include "kelda/sql/types/status_exception.h"
 #include "kelda/write/append_writer.h"
@@ -23,6 +24,7 @@ struct InsertGlobalState : public duckdb::GlobalSinkState {
   CancellationToken token;
   PaimonTransaction* transaction = nullptr;
   int64_t rows = 0;
+  duckdb::shared_ptr<StatementProgress> progress;
 };
 
 struct InsertLocalState : public duckdb::LocalSinkState {
@@ -31,7 +33,10 @@ struct InsertLocalState : public duckdb::LocalSinkState {
 
 void HandOver(InsertLocalState& local, InsertGlobalState& global) {
   auto batch = ValueOrThrow(local.collected->Finish());
-  if (batch != nullptr) ThrowIfError(global.writer->Write(std::move(batch)));
+  if (batch == nullptr) return;
+  ThrowIfError(global.writer->Write(std::move(batch)));
+  global.progress->rows_written = global.writer->rows_written();
+  global.progress->bytes_written = global.writer->bytes_written();
 }
 
 /// What INSERT OVERWRITE replaces (spec 02 §8.2): with static partition values those partitions,
@@ -82,11 +87,11 @@ duckdb::unique_ptr<duckdb::GlobalSinkState> PaimonInsert::GetGlobalSinkState(
   auto state = duckdb::make_uniq<InsertGlobalState>();
   PaimonTableEntry* entry = table_;
   if (entry == nullptr) {
-    const auto& table = info_->Base().table;
-    if (!schema_->CreateNewTable(context, info_->Base())) return state;
-    schema_->paimon_catalog().TransactionOf(context).OwnCreatedTable(
-        ValueOrThrow(Identifier::Parse(schema_->name, table)));
-    entry = &schema_->TableEntry(context, table).Cast<PaimonTableEntry>();
+    const auto created = schema_->CreateNewTable(context, info_->Base());
+    if (!created) return state;
+    schema_->paimon_catalog().TransactionOf(context).OwnCreatedTable(created->id,
+                                                                     created->replaces);
+    entry = &schema_->TableEntry(context, created->id.table).Cast<PaimonTableEntry>();
   }
   state->table = entry->table();
   state->column_of_field = entry->ColumnOfField();
@@ -94,8 +99,11 @@ duckdb::unique_ptr<duckdb::GlobalSinkState> PaimonInsert::GetGlobalSinkState(
   ThrowIfError(state->transaction->StartWrite(state->table, OverwriteOf(*entry)));
   AppendWriterOptions options;
   options.token = state->token;
+  options.overwrite = OverwriteOf(*entry).has_value();
   // One lane keeps the order of rows.
   if (keep_order_) options.parallelism = 1;
+  state->progress = StatementProgress::Of(context);
+  state->progress->Enter(StatementProgress::Phase::kWriting);
   state->writer =
       &state->transaction->AddWriter(ValueOrThrow(AppendWriter::Make(state->table, options)));
   return state;

@@ -10,6 +10,7 @@
 
 #include "kelda/sql/catalog/create_table.h"
 #include "kelda/sql/catalog/paimon_catalog.h"
+#include "kelda/sql/parser/create_table_contract.h"
 #include "kelda/sql/scan/scan_data.h"
 #include "kelda/sql/types/logical_type.h"
 #include "kelda/sql/types/status_exception.h"
@@ -33,6 +34,8 @@ duckdb::PhysicalOperator& CastToPaimonTypes(duckdb::ClientContext& context,
                                             const duckdb::CreateTableInfo& info,
                                             const std::string& database,
                                             duckdb::PhysicalOperator& plan) {
+  // No row comes from the other table.
+  if (info.tags.contains(std::string(kLikeTag))) return plan;
   auto definition = ToTableDefinition(info);
   if (!definition.ok()) {
     ThrowError(WithContext(definition.status(), fmt::format("table {}.{}", database, info.table)));
