@@ -118,6 +118,8 @@ class Suite:
         cases["turns_partitioned"] = lambda: self.turns(partition=["dt"])
         cases["rolling"] = self.rolling
         cases["schema_of_pypaimon"] = self.schema_of_pypaimon
+        cases["file_indexes_of_kelda"] = self.file_indexes_of_kelda
+        cases["file_indexes_of_java"] = self.file_indexes_of_java
         cases["race"] = self.race
         return cases
 
@@ -191,6 +193,70 @@ class Suite:
             self.same_files(f"mode_{name}", MIXED, rows, ["dt"], {"metadata.stats-mode": mode})
         self.same_files("mode_of_column", MIXED, rows, [],
                         {"metadata.stats-mode": "none", "fields.s.stats-mode": "full"})
+
+    INDEXED = [["id", "BIGINT"], ["n", "INT"], ["s", "STRING"], ["d", "DOUBLE"], ["de", "DECIMAL(10, 2)"], ["da", "DATE"],
+               ["ts", "TIMESTAMP(3)"], ["tu", "TIMESTAMP(6)"], ["ok", "BOOLEAN"], ["m", mapping("STRING", "INT")]]
+    INDEXES = {"file-index.bloom-filter.columns": "n,s,d,da,ts,tu,m[a]", "file-index.bitmap.columns": "n,s,d,ok,ts,m[a]",
+               "file-index.bsi.columns": "n,de,da,tu,m[b]", "file-index.range-bitmap.columns": "n,s,d,de,ok,ts",
+               **{f"file-index.bloom-filter.{c}.items": "300" for c in ("n", "s", "d", "da", "ts", "tu", "m")},
+               "file-index.range-bitmap.s.chunk-size": "100b",
+               "file-index.bitmap.s.index-block-size": "200b", "file-index.bitmap.d.version": "1"}
+
+    @staticmethod
+    def indexed_rows(first, count, base, not_a_number):
+        """Rows of few values that other files have not; -0.0, NULL and the empty string among them."""
+        doubles = [0.0, -0.0, not_a_number, 1.5, -2.25]
+        rows = []
+        for i in range(count):
+            k = base + i % 7
+            null = i % 11 == 0
+            rows.append({"id": first + i, "n": None if null else (k * 1000003) % 2001 - 1000, "s": "" if i % 13 == 0 else f"é{k}",
+                         "d": doubles[i % 5] if i % 3 == 0 else k / 2, "de": None if null else f"{k - 20}.{i % 7:02d}",
+                         "da": f"20{10 + k % 80:02d}-01-0{1 + i % 7}", "ts": f"2024-05-14T10:{k % 60:02d}:00.00{i % 7}",
+                         "tu": f"19{60 + k % 40:02d}-05-14T10:00:00.00000{i % 7}", "ok": None if null else i % 7 < 3,
+                         "m": None if null else ([["a", k]] if i % 2 else [["b", -k], ["c", 1]])})
+        return rows
+
+    def indexed_table(self, database, write, threshold, not_a_number):
+        table = f"{database}.t{threshold.replace(' ', '')}"
+        self.java.create(table, self.INDEXED, (), {**self.INDEXES, "file-index.in-manifest-threshold": threshold,
+                                                   "metadata.stats-mode": "none"})
+        for number in range(6):
+            write(table, self.indexed_rows(number * 1000, 300, number * 9, not_a_number))
+        files = self.java.files(table)
+        embedded = sum(f["embeddedIndex"] is not None for f in files)
+        side = sum(len(f["extraFiles"]) for f in files)
+        check_equal((embedded, side), (6, 0) if threshold == "1 mb" else (0, 6), "files with embedded and side indexes")
+        return table
+
+    def file_indexes_of_kelda(self):
+        """Java finds with Kelda's indexes what it finds without, and reads less. (NaN it loses without an index too.)"""
+        for threshold in ("1 mb", "1 kb"):
+            table = self.indexed_table("idxk", lambda t, rows: self.kelda.write(t, rows, self.INDEXED), threshold, 7.0)
+            *lost, sums = map(json.loads, self.java.call("filtered", table, "100", "7"))
+            check_equal(lost, [], "filters that lose rows")
+            asked = 100 * 6 * 300
+            if sums["rows"] > asked * 2 // 3 or sums["matched"] == 0:
+                raise Failure(f"the indexes left out too little: {sums}")
+
+    def file_indexes_of_java(self):
+        """Kelda finds with Java's indexes what it finds without."""
+        for threshold in ("1 mb", "1 kb"):
+            table = self.indexed_table("idxj", self.java.write, threshold, "NaN")
+            filters = [f"{c} {op} {v}" for c, v in
+                       [("n", 983), ("n", 12), ("s", "'é30'"), ("s", "''"), ("d", "1.5"), ("d", "0.0"), ("d", "'NaN'::DOUBLE"),
+                        ("de", "-3.02"), ("da", "DATE '2035-01-03'"), ("ts", "TIMESTAMP '2024-05-14 10:20:00.003'"),
+                        ("tu", "TIMESTAMP '1970-05-14 10:00:00.000003'"), ("ok", "true"), ("m['a']", 12), ("m['b']", -30)]
+                       for op in ("=", "<>", "<", ">=")]
+            filters += ["n IS NULL", "ok IS NOT NULL", "n IN (983, 12, 5)", "s IN ('é3', 'none')", "m['zz'] = 1",
+                        "starts_with(s, 'é1')", "n NOT IN (983, 12)", "n = 983 OR s = 'é30'", "NOT (n < 0 AND ok)"]
+            queries = [f"SELECT count(*) AS c, sum(id)::VARCHAR AS i FROM {table} WHERE {f};" for f in filters]
+            with_index = list(filter(None, self.kelda.sql("\n".join(queries))))
+            without = list(filter(None, self.kelda.sql("\n".join(["SET kelda_disable_pruning = true;"] + queries))))
+            for text, a, b in zip(filters, with_index, without, strict=True):
+                check_equal(json.loads(a), json.loads(b), f"rows where {text}")
+            if not any(json.loads(a)["c"] for a in with_index):
+                raise Failure("no filter found a row")
 
     def schema_json(self, table):
         database, name = table.split(".")

@@ -1,6 +1,8 @@
 #include "kelda/scan/file_index_filter.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "kelda/base/executor.h"
 #include "kelda/base/log.h"
@@ -167,6 +169,9 @@ arrow::Status ApplyFileIndexes(const TableContext& table, const FileIndexFilter&
     ++statistics->files_skipped_by_index;
   }
   DropFiles(kept, splits);
+  std::unordered_set<std::string_view> partitions;
+  for (const Split& split : *splits) partitions.insert(split.partition);
+  statistics->partitions_planned = static_cast<int64_t>(partitions.size());
   return arrow::Status::OK();
 }
 

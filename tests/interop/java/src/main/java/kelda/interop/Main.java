@@ -46,6 +46,7 @@ public final class Main {
                     + "read WAREHOUSE db.table [SNAPSHOT]           sorted rows\n"
                     + "files WAREHOUSE db.table                     live data files of the newest snapshot\n"
                     + "snapshots WAREHOUSE db.table                 id, kind, user, total rows\n"
+                    + "filtered WAREHOUSE db.table COUNT SEED       random filters against a full read\n"
                     + "race WAREHOUSE db.table USER FIRST COUNT     one-row commits to a table (k INT, w STRING)\n"
                     + "bench-append WAREHOUSE db.table ROWS THREADS\n"
                     + "bench-plan-make WAREHOUSE db.table FILES PARTITIONS\n"
@@ -125,6 +126,8 @@ public final class Main {
                 return LiveFiles.of(table);
             case "snapshots":
                 return snapshots(table);
+            case "filtered":
+                return FilteredReads.compare(table, Integer.parseInt(a.get(3)), Long.parseLong(a.get(4)));
             case "bench-plan":
                 return Bench.plan(table, a.get(3), a.get(4));
             case "race":
