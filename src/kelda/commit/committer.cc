@@ -37,6 +37,7 @@ struct SnapshotRequest {
   std::optional<int64_t> watermark;
   std::map<std::string, std::string> properties;
   bool detect_conflicts = false;
+  std::optional<int64_t> row_id_check_from;
   struct Changes {
     std::vector<ManifestEntry> entries;
     std::vector<IndexManifestEntry> index;
@@ -175,7 +176,8 @@ class FileStoreCommitter : public Committer {
     request.identifier = committable.identifier;
     request.watermark = committable.watermark;
     request.properties = committable.properties;
-    request.detect_conflicts = detect;
+    request.row_id_check_from = committable.row_id_check_from;
+    request.detect_conflicts = detect || request.row_id_check_from.has_value();
     return request;
   }
 
@@ -415,8 +417,56 @@ class FileStoreCommitter : public Committer {
     check.table_name = table_->name;
     check.overwrite = request.kind == CommitKind::kOverwrite;
     check.vectors_by_file = deletion_vectors_ && total_buckets_ == -1;
-    check.row_id_ranges = data_evolution_ && request.kind == CommitKind::kCompact;
-    return CheckConflicts(check, base, base_index, *delta, index);
+    check.row_id_ranges = data_evolution_ && (request.kind == CommitKind::kCompact ||
+                                              request.row_id_check_from.has_value());
+    ARROW_RETURN_NOT_OK(CheckConflicts(check, base, base_index, *delta, index));
+    if (!request.row_id_check_from || !latest) return arrow::Status::OK();
+    return CheckRowsUnchanged(*request.row_id_check_from, *latest, *delta);
+  }
+
+  /// C7: nobody changed rows of the files in `delta` that name their first row id since snapshot
+  /// `from`.
+  arrow::Status CheckRowsUnchanged(int64_t from, const Snapshot& latest,
+                                   const std::vector<ManifestEntry>& delta) const {
+    std::vector<const ManifestEntry*> completed;
+    for (const ManifestEntry& entry : delta) {
+      if (entry.kind == EntryKind::kAdd && entry.file.first_row_id) completed.push_back(&entry);
+    }
+    if (completed.empty()) return arrow::Status::OK();
+    ARROW_ASSIGN_OR_RAISE(const Snapshot base, table_->snapshots->Read(from));
+    if (!base.next_row_id) {
+      return Invalid("table {}: snapshot {} has no row ids to check against", table_->name, from);
+    }
+    const ManifestReader reader = table_->manifests();
+    for (int64_t id = from + 1; id <= latest.id; ++id) {
+      ARROW_ASSIGN_OR_RAISE(const Snapshot snapshot, table_->snapshots->Read(id));
+      if (snapshot.commit_kind == CommitKind::kCompact) continue;
+      ARROW_ASSIGN_OR_RAISE(
+          const auto manifests,
+          reader.ReadList(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size));
+      for (const ManifestFileMeta& manifest : manifests) {
+        ManifestReader::EntryOptions options;
+        options.value_stats = false;
+        ARROW_RETURN_NOT_OK(
+            reader.ReadEntries(manifest, options, [&](ManifestEntry&& entry) -> arrow::Status {
+              const DataFileMeta& file = entry.file;
+              if (!file.first_row_id || *file.first_row_id >= *base.next_row_id)
+                return arrow::Status::OK();
+              for (const ManifestEntry* own : completed) {
+                const int64_t begin = *own->file.first_row_id;
+                const bool meets = *file.first_row_id < begin + own->file.row_count &&
+                                   begin < *file.first_row_id + file.row_count;
+                if (!meets || own->partition != entry.partition) continue;
+                return Conflict(
+                    "table {}: commit conflicts with what others committed: snapshot {} changed "
+                    "rows of '{}', which this commit completes. Run the statement again",
+                    table_->name, id, own->file.file_name);
+              }
+              return arrow::Status::OK();
+            }));
+      }
+    }
+    return arrow::Status::OK();
   }
 
   arrow::Result<Snapshot> WriteMetadata(const SnapshotRequest& request,

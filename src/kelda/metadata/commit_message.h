@@ -34,6 +34,9 @@ struct Committable {
   std::optional<int64_t> watermark;
   std::map<std::string, std::string> properties;
   std::vector<CommitMessage> messages;
+  /// Data evolution: the snapshot whose rows the new files with a first row id complete. Somebody's
+  /// change of these rows since then is a conflict (spec 03 §3.6, C7).
+  std::optional<int64_t> row_id_check_from;
 };
 
 }  // namespace kelda

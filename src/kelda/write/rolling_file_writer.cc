@@ -26,6 +26,7 @@ arrow::Result<std::shared_ptr<const DataFileSettings>> DataFileSettings::Make(
     for (const DataField& field : settings->fields) settings->write_cols->push_back(field.name);
   }
   const Options& o = table.options;
+  ARROW_ASSIGN_OR_RAISE(settings->data_evolution, o.Get(OptionKeys::kDataEvolutionEnabled));
   ARROW_ASSIGN_OR_RAISE(auto format, o.Get(OptionKeys::kFileFormat));
   ARROW_ASSIGN_OR_RAISE(settings->format, FindFormat(format));
   ARROW_RETURN_NOT_OK(settings->format->CheckTypes(settings->fields));
@@ -143,6 +144,8 @@ arrow::Status RollingFileWriter::CloseFile() {
   meta.min_sequence_number = next_sequence_;
   next_sequence_ += written.row_count;
   meta.max_sequence_number = next_sequence_ - 1;
+  // Every file begins anew, so that the commit numbers each of them (spec 02 §3.1, §7.6).
+  if (settings_->data_evolution) next_sequence_ = 0;
   meta.schema_id = table_->schema->id;
   meta.level = 0;
   const int64_t now = table_->env.clock->NowMillis();

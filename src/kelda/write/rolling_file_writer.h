@@ -31,6 +31,7 @@ struct DataFileSettings {
   std::string prefix;     ///< `data-file.prefix`
   std::string extension;  ///< with its dot
   int64_t target_file_size = 0;
+  bool data_evolution = false;
 };
 
 /// What the files of one writer say about where their rows come from.
