@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "kelda/catalog/schema_change.h"
 #include "kelda/metadata/table_context.h"
 #include "kelda/types/data_type.h"
 
@@ -32,47 +32,6 @@ struct TableDefinition {
   std::map<std::string, std::string> options;
   std::optional<std::string> comment;
 };
-
-// Schema changes (spec 04 §3.4). Column names are top-level ones.
-struct SetOption {
-  std::string key, value;
-};
-struct RemoveOption {
-  std::string key;
-};
-struct UpdateComment {
-  std::optional<std::string> comment;
-};
-struct AddColumn {
-  DataField field;
-  /// Put after this column; "" = first; nullopt = last.
-  std::optional<std::string> after;
-};
-struct DropColumn {
-  std::string name;
-};
-struct RenameColumn {
-  std::string name, new_name;
-};
-struct UpdateColumnComment {
-  std::string name;
-  std::optional<std::string> comment;
-};
-struct UpdateColumnDefault {
-  std::string name;
-  std::optional<std::string> default_value;
-};
-struct UpdateColumnNullability {
-  std::string name;
-  bool nullable;
-};
-struct UpdateColumnType {
-  std::string name;
-  DataType type;
-};
-using SchemaChange = std::variant<SetOption, RemoveOption, UpdateComment, AddColumn, DropColumn,
-                                  RenameColumn, UpdateColumnComment, UpdateColumnDefault,
-                                  UpdateColumnNullability, UpdateColumnType>;
 
 /// Databases and tables of one warehouse. Names are case-sensitive. Thread-safe.
 class Catalog {

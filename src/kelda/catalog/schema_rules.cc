@@ -36,6 +36,8 @@ arrow::Status CheckKeyColumns(const TableSchema& schema, const std::vector<std::
   return arrow::Status::OK();
 }
 
+arrow::Status CheckNamesInside(const DataType& type, const std::string& path);
+
 arrow::Status CheckNames(const std::vector<DataField>& fields, const std::string& path) {
   std::set<std::string> seen;
   for (const DataField& field : fields) {
@@ -46,23 +48,39 @@ arrow::Status CheckNames(const std::vector<DataField>& fields, const std::string
     if (path.empty() && IsReservedFieldName(field.name)) {
       return Invalid("column name '{}' is reserved by Paimon", field.name);
     }
-    if (field.type.root() == TypeRoot::kRow) {
-      ARROW_RETURN_NOT_OK(CheckNames(field.type.fields(), path + field.name + "."));
-    }
+    ARROW_RETURN_NOT_OK(CheckNamesInside(field.type, path + field.name + "."));
   }
   return arrow::Status::OK();
 }
 
-arrow::Status CheckDefaults(const std::vector<DataField>& fields) {
+arrow::Status CheckNamesInside(const DataType& type, const std::string& path) {
+  switch (type.root()) {
+    case TypeRoot::kRow:
+      return CheckNames(type.fields(), path);
+    case TypeRoot::kArray:
+    case TypeRoot::kMultiset:
+      return CheckNamesInside(type.element(), path);
+    case TypeRoot::kMap:
+      ARROW_RETURN_NOT_OK(CheckNamesInside(type.key(), path));
+      return CheckNamesInside(type.value(), path);
+    default:
+      return arrow::Status::OK();
+  }
+}
+
+arrow::Status CheckDefaults(const std::vector<DataField>& fields, const std::string& path) {
   for (const DataField& field : fields) {
+    const std::string name = path + field.name;
+    if (field.type.root() == TypeRoot::kRow)
+      ARROW_RETURN_NOT_OK(CheckDefaults(field.type.fields(), name + "."));
     if (!field.default_value) continue;
     std::string_view text = *field.default_value;
     if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'')
       text = text.substr(1, text.size() - 2);
     auto value = CastFromText(field.type, text);
     if (!value.ok()) {
-      return WithContext(value.status(), fmt::format("default {} of column '{}'",
-                                                     *field.default_value, field.name));
+      return WithContext(value.status(),
+                         fmt::format("default {} of column '{}'", *field.default_value, name));
     }
   }
   return arrow::Status::OK();
@@ -188,7 +206,7 @@ arrow::Status ValidateSchema(const TableSchema& schema, std::vector<std::string>
   ARROW_RETURN_NOT_OK(CheckColumnOptions(schema));
   ARROW_RETURN_NOT_OK(CheckIdleOptions(schema, options));
   ARROW_RETURN_NOT_OK(CheckTableOptions(schema.options, OptionUse::kCreate, warnings));
-  ARROW_RETURN_NOT_OK(CheckDefaults(schema.fields));
+  ARROW_RETURN_NOT_OK(CheckDefaults(schema.fields, ""));
   ARROW_ASSIGN_OR_RAISE(auto format_name, options.Get(OptionKeys::kFileFormat));
   ARROW_ASSIGN_OR_RAISE(const FileFormat* format, FindFormat(format_name));
   return format->CheckTypes(schema.fields);

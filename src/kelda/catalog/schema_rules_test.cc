@@ -292,8 +292,10 @@ TEST(SchemaRules, DefaultsMustBeValuesOfTheColumn) {
     EXPECT_THAT(schema.status().message(), testing::HasSubstr("'id'"));
   }
   definition.fields[0].default_value.reset();
-  definition.fields[3].default_value = "[1]";
+  definition.fields[3].default_value = "1";
   EXPECT_FALSE(Make(definition).ok());
+  definition.fields[3].default_value = "[1]";
+  EXPECT_OK(Make(definition));
   definition.fields[3].default_value.reset();
   definition.fields[1].default_value = "any text";
   definition.fields[2].default_value = "2024-01-02 03:04:05.678";
@@ -473,23 +475,38 @@ TEST_F(SchemaChanges, RenamesKeepTheId) {
   EXPECT_EQ(schema_.fields[1].id, id);
 }
 
-TEST_F(SchemaChanges, ColumnsThatOptionsNameAreNotLost) {
+TEST_F(SchemaChanges, ColumnsThatOptionsNameAreNotDropped) {
   ASSERT_OK(Apply(SetOption{"fields.name.stats-mode", "none"}));
-  EXPECT_THAT(Apply(DropColumn{"name"}),
-              HasError(ErrorCode::kUnsupported, "fields.name.stats-mode"));
-  EXPECT_THAT(Apply(RenameColumn{"name", "title"}),
-              HasError(ErrorCode::kUnsupported, "fields.name.stats-mode"));
-}
-
-TEST_F(SchemaChanges, ColumnsThatOptionValuesNameAreNotLost) {
-  for (const char* key : {"sequence.field", "bucket-key"}) {
+  EXPECT_THAT(Apply(DropColumn{"name"}).message(), testing::HasSubstr("fields.name.stats-mode"));
+  for (const char* key : {"sequence.field", "bucket-key", "file-index.bloom-filter.columns"}) {
     SCOPED_TRACE(key);
     schema_.options = {{key, "id, name"}};
-    EXPECT_THAT(Apply(DropColumn{"name"}), HasError(ErrorCode::kUnsupported, key));
-    EXPECT_THAT(Apply(RenameColumn{"name", "title"}), HasError(ErrorCode::kUnsupported, key));
-    EXPECT_OK(Apply(RenameColumn{"ts", "time"}));
-    EXPECT_OK(Apply(RenameColumn{"time", "ts"}));
+    EXPECT_THAT(Apply(DropColumn{"name"}).message(), testing::HasSubstr(key));
   }
+  schema_.options = {{"file-index.bloom-filter.name.fpp", "0.1"}};
+  EXPECT_THAT(Apply(DropColumn{"name"}).message(), testing::HasSubstr("name.fpp"));
+  EXPECT_OK(Apply(DropColumn{"ts"}));
+}
+
+TEST_F(SchemaChanges, OptionsFollowARenamedColumn) {
+  schema_.options = {{"bucket-key", "id, name"},
+                     {"sequence.field", "name"},
+                     {"fields.name.stats-mode", "none"},
+                     {"fields.id,name.sequence-group", "ts,name"},
+                     {"file-index.bloom-filter.columns", "ts,name"},
+                     {"file-index.bloom-filter.name.fpp", "0.1"},
+                     {"target-file-size", "name"}};
+  schema_.option_order = {"fields.name.stats-mode", "bucket-key"};
+  ASSERT_OK(Apply(RenameColumn{"name", "title"}));
+  const Options expected = {{"bucket-key", "id,title"},
+                            {"sequence.field", "title"},
+                            {"fields.title.stats-mode", "none"},
+                            {"fields.id,title.sequence-group", "ts,title"},
+                            {"file-index.bloom-filter.columns", "ts,title"},
+                            {"file-index.bloom-filter.title.fpp", "0.1"},
+                            {"target-file-size", "name"}};
+  EXPECT_EQ(schema_.options, expected);
+  EXPECT_EQ(schema_.option_order, (Names{"fields.title.stats-mode", "bucket-key"}));
 }
 
 TEST_F(SchemaChanges, NullabilityFollowsTheRules) {
@@ -512,8 +529,162 @@ TEST_F(SchemaChanges, CommentsAndDefaults) {
   EXPECT_EQ(schema_.fields[0].default_value, std::nullopt);
   ASSERT_OK(Apply(UpdateComment{"the table"}));
   EXPECT_EQ(schema_.comment, "the table");
-  EXPECT_THAT(Apply(UpdateColumnType{"id", DataType(TypeRoot::kBigInt)}),
-              HasError(ErrorCode::kUnsupported, "'id'"));
+}
+
+DataType Type(const char* text) { return DataType::Parse(text).ValueOrDie(); }
+
+TEST_F(SchemaChanges, TypesChangeWhereThereIsACast) {
+  const int32_t id = schema_.fields[0].id;
+  ASSERT_OK(Apply(UpdateColumnType{"id", Type("BIGINT")}));
+  EXPECT_EQ(schema_.fields[0].type, Type("BIGINT"));
+  EXPECT_EQ(schema_.fields[0].id, id);
+  ASSERT_OK(Apply(UpdateColumnType{"id", Type("BIGINT")}));
+  ASSERT_OK(Apply(UpdateColumnType{"id", Type("TINYINT")}));
+  ASSERT_OK(Apply(UpdateColumnType{"arr", Type("STRING")}));
+  for (const char* type : {"DATE", "VARBINARY(3)", "ARRAY<INT>", "VARIANT"}) {
+    const auto status = Apply(UpdateColumnType{"id", Type(type)});
+    EXPECT_TRUE(status.IsInvalid()) << type;
+    EXPECT_THAT(status.message(), testing::HasSubstr("column 'id' of type TINYINT cannot become"));
+  }
+  // DATE has an executor to STRING only, TINYINT none to TIMESTAMP.
+  ASSERT_OK(Apply(UpdateColumnType{"ts", Type("DATE")}));
+  EXPECT_FALSE(Apply(UpdateColumnType{"ts", Type("VARCHAR(10)")}).ok());
+  EXPECT_FALSE(Apply(UpdateColumnType{"id", Type("TIMESTAMP(3)")}).ok());
+  EXPECT_THAT(Apply(UpdateColumnType{"pt", Type("INT")}).message(),
+              testing::HasSubstr("is a key of the table"));
+  EXPECT_THAT(Apply(UpdateColumnType{"nope", Type("INT")}),
+              HasError(ErrorCode::kNotFound, "'nope'"));
+}
+
+TEST_F(SchemaChanges, ExplicitCastsCanBeForbidden) {
+  ASSERT_OK(Apply(SetOption{"disable-explicit-type-casting", "true"}));
+  EXPECT_THAT(Apply(UpdateColumnType{"name", Type("INT")}).message(),
+              testing::HasSubstr("disable-explicit-type-casting"));
+  ASSERT_OK(Apply(UpdateColumnType{"id", Type("BIGINT")}));
+  EXPECT_FALSE(Apply(UpdateColumnType{"id", Type("INT")}).ok());
+  ASSERT_OK(Apply(UpdateColumnType{"id", Type("DOUBLE")}));
+}
+
+TEST_F(SchemaChanges, NullabilityOfAChangedType) {
+  schema_.fields[0].type = Type("INT NOT NULL");
+  ASSERT_OK(Apply(UpdateColumnType{"id", Type("BIGINT")}));
+  EXPECT_EQ(schema_.fields[0].type, Type("BIGINT NOT NULL"));
+  ASSERT_OK(Apply(UpdateColumnType{"name", Type("VARCHAR(5) NOT NULL")}));
+  EXPECT_EQ(schema_.fields[1].type, Type("VARCHAR(5)"));
+  ASSERT_OK(Apply(UpdateColumnType{"id", Type("INT"), /*keep_nullability=*/false}));
+  EXPECT_EQ(schema_.fields[0].type, Type("INT"));
+  EXPECT_THAT(Apply(UpdateColumnType{"id", Type("BIGINT NOT NULL"), false}).message(),
+              testing::HasSubstr("alter-column-null-to-not-null.disabled"));
+}
+
+TEST_F(SchemaChanges, BucketKeysStayInTheirBuckets) {
+  schema_.options = {{"bucket", "2"}, {"bucket-key", "id,name"}};
+  schema_.fields[1].type = Type("VARCHAR(5)");
+  EXPECT_THAT(Apply(UpdateColumnType{"id", Type("BIGINT")}, true).message(),
+              testing::HasSubstr("is a bucket key"));
+  EXPECT_OK(Apply(UpdateColumnType{"id", Type("BIGINT")}, false));
+  EXPECT_OK(Apply(UpdateColumnType{"name", Type("STRING")}, true));
+}
+
+TEST_F(SchemaChanges, PositionsOfColumns) {
+  ASSERT_OK(Apply(UpdateColumnPosition{"ts", ""}));
+  EXPECT_EQ(ColumnNames(), (Names{"ts", "id", "name", "arr", "pt"}));
+  ASSERT_OK(Apply(UpdateColumnPosition{"ts", "name"}));
+  EXPECT_EQ(ColumnNames(), (Names{"id", "name", "ts", "arr", "pt"}));
+  ASSERT_OK(Apply(UpdateColumnPosition{"id", std::nullopt}));
+  EXPECT_EQ(ColumnNames(), (Names{"name", "ts", "arr", "pt", "id"}));
+  ASSERT_OK(Apply(UpdateColumnPosition{"id", std::nullopt, "ts"}));
+  EXPECT_EQ(ColumnNames(), (Names{"name", "id", "ts", "arr", "pt"}));
+  EXPECT_TRUE(Apply(UpdateColumnPosition{"id", "id"}).IsInvalid());
+  EXPECT_THAT(Apply(UpdateColumnPosition{"id", "nope"}), HasError(ErrorCode::kNotFound, "'nope'"));
+  EXPECT_THAT(Apply(UpdateColumnPosition{"nope", "id"}), HasError(ErrorCode::kNotFound, "'nope'"));
+}
+
+class NestedSchemaChanges : public SchemaChanges {
+ protected:
+  void SetUp() override {
+    TableDefinition definition;
+    definition.fields = {
+        Field("id", Type("INT")),
+        Field("r", Type("ROW<x INT, y STRING, z ROW<p INT NOT NULL>>")),
+        Field("a", Type("ARRAY<ROW<k INT, l STRING>>")),
+        Field("m", Type("MAP<STRING, ARRAY<INT>>")),
+    };
+    ASSERT_OK_AND_ASSIGN(schema_, Make(definition));
+  }
+  std::string TypeOf(const char* column) const {
+    return schema_.fields[static_cast<size_t>(schema_.FieldIndex(column))].type.ToString();
+  }
+};
+
+using Path = std::vector<std::string>;
+
+TEST_F(NestedSchemaChanges, MembersAtEveryDepth) {
+  const int32_t highest = schema_.highest_field_id;
+  ASSERT_OK(Apply(AddColumn{Field("w", Type("ROW<u INT>")), "x", {"r"}}));
+  EXPECT_EQ(TypeOf("r"), "ROW<x INT, w ROW<u INT>, y STRING, z ROW<p INT NOT NULL>>");
+  EXPECT_EQ(schema_.fields[1].type.fields()[1].id, highest + 1);
+  EXPECT_EQ(schema_.highest_field_id, highest + 2);
+  ASSERT_OK(Apply(AddColumn{Field("n", Type("BIGINT")), "", {"a", "element"}}));
+  EXPECT_EQ(TypeOf("a"), "ARRAY<ROW<n BIGINT, k INT, l STRING>>");
+  ASSERT_OK(Apply(DropColumn{Path{"a", "element", "k"}}));
+  ASSERT_OK(Apply(RenameColumn{Path{"a", "element", "l"}, "ll"}));
+  EXPECT_EQ(TypeOf("a"), "ARRAY<ROW<n BIGINT, ll STRING>>");
+  ASSERT_OK(Apply(UpdateColumnType{Path{"r", "z", "p"}, Type("BIGINT")}));
+  ASSERT_OK(Apply(UpdateColumnType{Path{"m", "value", "element"}, Type("STRING")}));
+  EXPECT_EQ(TypeOf("r"), "ROW<x INT, w ROW<u INT>, y STRING, z ROW<p BIGINT NOT NULL>>");
+  EXPECT_EQ(TypeOf("m"), "MAP<STRING, ARRAY<STRING>>");
+  ASSERT_OK(Apply(UpdateColumnNullability{Path{"r", "z", "p"}, true}));
+  ASSERT_OK(Apply(UpdateColumnComment{Path{"r", "z", "p"}, "inner"}));
+  ASSERT_OK(Apply(UpdateColumnDefault{Path{"r", "x"}, "7"}));
+  EXPECT_EQ(schema_.fields[1].type.fields()[3].type.fields()[0].description, "inner");
+  EXPECT_EQ(schema_.fields[1].type.fields()[0].default_value, "7");
+  ASSERT_OK(ValidateSchema(schema_, nullptr));
+}
+
+TEST_F(NestedSchemaChanges, WrongPathsAreNamed) {
+  EXPECT_THAT(Apply(DropColumn{Path{"r", "nope"}}), HasError(ErrorCode::kNotFound, "r.nope"));
+  EXPECT_THAT(Apply(DropColumn{Path{"id", "x"}}), HasError(ErrorCode::kNotFound, "in INT"));
+  EXPECT_THAT(Apply(DropColumn{Path{"a", "k"}}),
+              HasError(ErrorCode::kNotFound, "the step into it is 'element'"));
+  EXPECT_THAT(Apply(UpdateColumnType{Path{"m", "key"}, Type("INT")}).message(),
+              testing::HasSubstr("keys of a MAP cannot change"));
+  EXPECT_THAT(Apply(DropColumn{Path{"a", "element"}}).message(), testing::HasSubstr("no column"));
+  EXPECT_TRUE(Apply(DropColumn{Path{"r", "z", "p"}}).IsInvalid());
+  EXPECT_THAT(Apply(AddColumn{Field("y", Type("INT")), std::nullopt, {"r"}}),
+              HasError(ErrorCode::kAlreadyExists, "r.y"));
+  EXPECT_TRUE(Apply(AddColumn{Field("n", Type("INT NOT NULL")), std::nullopt, {"r"}}).IsInvalid());
+  EXPECT_THAT(Apply(RenameColumn{Path{"r", "x"}, "y"}), HasError(ErrorCode::kAlreadyExists, "'y'"));
+  EXPECT_TRUE(Apply(UpdateColumnNullability{Path{"r", "x"}, false}).IsInvalid());
+}
+
+TEST_F(NestedSchemaChanges, AWholeTypeIsChangedByNames) {
+  const int32_t highest = schema_.highest_field_id;
+  const int32_t y = schema_.fields[1].type.fields()[1].id;
+  ASSERT_OK(
+      Apply(UpdateColumnType{"r", Type("ROW<y VARCHAR(9), z ROW<p BIGINT, q DATE>, n INT>")}));
+  EXPECT_EQ(TypeOf("r"), "ROW<y VARCHAR(9), z ROW<p BIGINT NOT NULL, q DATE>, n INT>");
+  EXPECT_EQ(schema_.fields[1].type.fields()[0].id, y);
+  EXPECT_EQ(schema_.fields[1].type.fields()[1].type.fields()[1].id, highest + 1);
+  EXPECT_EQ(schema_.fields[1].type.fields()[2].id, highest + 2);
+  ASSERT_OK(Apply(UpdateColumnType{"a", Type("ARRAY<ROW<l STRING, k DOUBLE>>")}));
+  EXPECT_EQ(TypeOf("a"), "ARRAY<ROW<l STRING, k DOUBLE>>");
+  EXPECT_FALSE(Apply(UpdateColumnType{"a", Type("ARRAY<INT>")}).ok());
+  EXPECT_FALSE(Apply(UpdateColumnType{"m", Type("MAP<INT, ARRAY<INT>>")}).ok());
+  ASSERT_OK(Apply(UpdateColumnType{"m", Type("MAP<STRING, ARRAY<BIGINT>>")}));
+}
+
+TEST_F(SchemaChanges, DirectoriesOfPartitionsStay) {
+  EXPECT_OK(Apply(SetOption{"partition.default-name", "none"}, false));
+  EXPECT_OK(Apply(SetOption{"partition.default-name", "none"}, true));
+  for (const auto& [key, value] :
+       Options{{"partition.default-name", "other"}, {"partition.legacy-name", "false"}}) {
+    EXPECT_THAT(Apply(SetOption{key, value}, true).message(), testing::HasSubstr("not be found"));
+  }
+  EXPECT_FALSE(Apply(RemoveOption{"partition.default-name"}, true).ok());
+  EXPECT_OK(Apply(SetOption{"partition.legacy-name", "true"}, true));
+  schema_.partition_keys.clear();
+  EXPECT_OK(Apply(SetOption{"partition.legacy-name", "false"}, true));
 }
 
 TEST_F(SchemaChanges, FixedOptionsStayOnceThereIsASnapshot) {

@@ -30,7 +30,7 @@ arrow::Result<std::string> PartitionPath(const std::vector<DataField>& keys,
 /// Text of a value as Paimon's cast to STRING gives it (spec 01 §2.8), used by system tables: DATE
 /// 2024-01-31 etc.
 arrow::Result<std::string> CastToText(const DataType& type, const arrow::Scalar& value);
-/// Value of `text` by Paimon's cast from STRING (defaults, partition specs). Atomic types.
+/// Value of `text` by Paimon's cast from STRING (defaults, partition specs).
 arrow::Result<std::shared_ptr<arrow::Scalar>> CastFromText(const DataType& type,
                                                            std::string_view text);
 /// Java's Double.toString / Float.toString.

@@ -413,11 +413,63 @@ TEST(CastFromText, FloatingPoint) {
   EXPECT_EQ(single("1.4e-45"), "1.4E-45");
 }
 
-TEST(CastFromText, NestedTypesAreRefusedByName) {
-  auto result = CastFromText(Type("ARRAY<INT>"), "[1]");
-  ASSERT_FALSE(result.ok());
-  EXPECT_TRUE(IsUnsupported(result.status()));
-  EXPECT_THAT(result.status().message(), testing::HasSubstr("ARRAY<INT>"));
+/// Checked against Java 1.4.2.
+TEST(CastFromText, ArraysMapsAndRows) {
+  const auto parsed = [](const DataType& type, const char* text) -> std::string {
+    auto value = CastFromText(type, text);
+    if (!value.ok()) return "error";
+    return *CastToText(type, **value);
+  };
+  const std::pair<const char*, std::vector<std::pair<const char*, const char*>>> cases[] = {
+      {"ARRAY<INT>",
+       {{"[1, 2]", "[1, 2]"},
+        {"[1,2", "error"},
+        {"1,2", "error"},
+        {"[ ]", "[]"},
+        {"[1,,2]", "[1, 2]"},
+        {"[1,]", "[1]"},
+        {"[null]", "[null]"},
+        {"[NULL]", "error"},
+        {" [1] ", "[1]"},
+        {"", "error"},
+        {"array( 1 , 2 )", "[1, 2]"},
+        {"Array ( )", "[]"},
+        {"ARRAY[1]", "error"},
+        {"[[1]]", "error"},
+        {"null", "error"}}},
+      {"ARRAY<STRING>",
+       {{"[ a b , c ]", "[a b, c]"},
+        {"[\"a, b\", c]", "[\"a, b\", c]"},
+        {"['']", "['']"},
+        {"[(a, b), {c, d}]", "[(a, b), {c, d}]"}}},
+      {"ARRAY<ARRAY<INT>>",
+       {{"[[1,2],[3]]", "[[1, 2], [3]]"}, {"[ARRAY(1,2), null]", "[[1, 2], null]"}}},
+      {"MAP<STRING, INT>",
+       {{"{a->1, b ->2}", "{a -> 1, b -> 2}"},
+        {"MAP('a', 1, \"b\", 2)", "{'a' -> 1, b -> 2}"},
+        {"{ }", "{}"},
+        {"MAP(a)", "error"},
+        {"{a}", "error"},
+        {"{a -> null}", "{a -> null}"},
+        {"{a -> 1, a -> 2}", "{a -> 2}"},
+        {"{ -> 1}", "error"},
+        {"{a -> }", "error"}}},
+      {"MAP<STRING, ARRAY<INT>>", {{"MAP(a, ARRAY(1,2), b, [])", "{a -> [1, 2], b -> []}"}}},
+      {"ROW<x INT, r ROW<x INT, y STRING>>",
+       {{"{1, {2, z}}", "{1, {2, z}}"},
+        {"struct( 1 , STRUCT(2, 'y z') )", "{1, {2, 'y z'}}"},
+        {"{1}", "error"},
+        {"{1, }", "error"},
+        {"{1, null}", "{1, null}"},
+        {"{ }", "{null, null}"}}},
+  };
+  for (const auto& [type, texts] : cases) {
+    for (const auto& [text, expected] : texts)
+      EXPECT_EQ(parsed(Type(type), text), expected) << type << " " << text;
+  }
+  auto refused = CastFromText(Type("VARIANT"), "{}");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(IsUnsupported(refused.status()));
 }
 
 TEST(Casts, VectorsOfJava) {

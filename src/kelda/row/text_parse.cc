@@ -562,7 +562,7 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> CastFromText(const DataType& type,
       return std::make_shared<arrow::TimestampScalar>(ticks, arrow_type);
     }
     default:
-      return Unsupported("cast of a text to {}", type.ToString());
+      return NestedOf(type, text);
   }
 }
 

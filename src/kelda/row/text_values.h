@@ -40,6 +40,10 @@ std::optional<int32_t> TimeOf(std::string_view text);
 /// TIMESTAMP and TIMESTAMP_LTZ (in UTC), in the unit of the type's Arrow form.
 arrow::Result<int64_t> TimestampTicksOf(const DataType& type, std::string_view text);
 
+/// ARRAY as `[a, b]` or `ARRAY(a, b)`, MAP as `{k -> v}` or `MAP(k, v)`, ROW as `{a, b}` or
+/// `STRUCT(a, b)`; `null` is NULL. Unsupported for other types.
+arrow::Result<std::shared_ptr<arrow::Scalar>> NestedOf(const DataType& type, std::string_view text);
+
 /// Bytes of the first `count` characters; their number goes to `found`.
 size_t PrefixBytes(std::string_view text, int32_t count, int32_t* found);
 /// Padding by a declared length must not allocate gigabytes.

@@ -1,6 +1,7 @@
 #include "kelda/types/table_schema.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
 #include <utility>
@@ -223,6 +224,46 @@ bool IsKnownKey(std::string_view key) {
   return false;
 }
 
+bool IsKnownFieldKey(std::string_view key) {
+  for (const char* known : {"id", "name", "type", "description", "defaultValue"}) {
+    if (key == known) return true;
+  }
+  return false;
+}
+
+/// Calls `visit` with every field object of `json`, an array of fields or a type. A field without
+/// id has none of its own yet and is left out.
+void VisitFields(const Json& json, const std::function<void(const Json& field)>& visit) {
+  if (json.is_array()) {
+    for (const Json& field : json) {
+      if (!field.is_object()) continue;
+      if (field.contains("id")) visit(field);
+      if (field.contains("type")) VisitFields(field["type"], visit);
+    }
+  } else if (json.is_object()) {
+    for (const char* child : {"element", "key", "value", "fields"}) {
+      if (json.contains(child)) VisitFields(json[child], visit);
+    }
+  }
+}
+
+/// Members that this version does not know go into each field object of `json`.
+void RestoreUnknown(const std::map<int32_t, Json>& unknown, Json* json) {
+  if (json->is_array()) {
+    for (Json& field : *json) {
+      const auto it = unknown.find(field["id"].get<int32_t>());
+      RestoreUnknown(unknown, &field["type"]);
+      if (it == unknown.end()) continue;
+      for (auto member = it->second.begin(); member != it->second.end(); ++member)
+        field[member.key()] = member.value();
+    }
+  } else if (json->is_object()) {
+    for (const char* child : {"element", "key", "value", "fields"}) {
+      if (json->contains(child)) RestoreUnknown(unknown, &(*json)[child]);
+    }
+  }
+}
+
 }  // namespace
 
 arrow::Result<nlohmann::ordered_json> ParseBoundedJson(std::string_view text,
@@ -267,6 +308,7 @@ std::string TableSchema::ToJsonText() const {
   json["id"] = id;
   Json field_array = Json::array();
   for (const DataField& field : fields) field_array.push_back(field.ToJson());
+  if (!unknown_of_fields.empty()) RestoreUnknown(unknown_of_fields, &field_array);
   json["fields"] = std::move(field_array);
   json["highestFieldId"] = highest_field_id;
   json["partitionKeys"] = partition_keys;
@@ -316,6 +358,12 @@ arrow::Result<TableSchema> TableSchema::FromJsonText(std::string_view text,
   for (auto it = json.begin(); it != json.end(); ++it) {
     if (!IsKnownKey(it.key())) schema.unknown[it.key()] = it.value();
   }
+  VisitFields(json["fields"], [&](const Json& field) {
+    for (auto it = field.begin(); it != field.end(); ++it) {
+      if (!IsKnownFieldKey(it.key()))
+        schema.unknown_of_fields[field["id"].get<int32_t>()][it.key()] = it.value();
+    }
+  });
   return schema;
 }
 

@@ -28,6 +28,8 @@ struct TableSchema {
   int64_t time_millis = 0;
   /// Keys of the file that this version does not know, kept for a rewrite.
   nlohmann::ordered_json unknown = nlohmann::ordered_json::object();
+  /// The same of the field objects, nested ones included, by field id.
+  std::map<int32_t, nlohmann::ordered_json> unknown_of_fields;
 
   int FieldIndex(std::string_view name) const;  ///< -1 if absent; exact case
   std::vector<DataField> PartitionFields() const;

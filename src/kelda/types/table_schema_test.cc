@@ -160,5 +160,23 @@ TEST(PrettyJson, JacksonForm) {
             "\n  \"f\" : 1.5\n}");
 }
 
+TEST(TableSchema, UnknownMembersOfFieldsSurvive) {
+  const std::string text = R"({"version":3,"id":0,"fields":[
+    {"id":0,"name":"a","type":"INT","x":{"y":[1,2]}},
+    {"id":1,"name":"r","type":{"type":"ARRAY","element":{"type":"ROW","fields":[
+      {"id":2,"name":"m","type":"INT","description":"d","future":true}]}}}],
+    "highestFieldId":2,"partitionKeys":[],"primaryKeys":[],"options":{},"timeMillis":0})";
+  auto schema = TableSchema::FromJsonText(text, "schema-0");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  schema->fields[0].name = "renamed";
+  const auto json = nlohmann::ordered_json::parse(schema->ToJsonText());
+  EXPECT_EQ(json["fields"][0].dump(), R"({"id":0,"name":"renamed","type":"INT","x":{"y":[1,2]}})");
+  EXPECT_EQ(json["fields"][1]["type"]["element"]["fields"][0].dump(),
+            R"({"id":2,"name":"m","type":"INT","description":"d","future":true})");
+  // They go with their column.
+  schema->fields.erase(schema->fields.begin());
+  EXPECT_EQ(schema->ToJsonText().find("\"x\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace kelda

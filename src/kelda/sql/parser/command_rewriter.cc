@@ -146,6 +146,7 @@ void CommandRewriter::AddColumn(size_t pos) {
 void CommandRewriter::AlterTable(size_t head) {
   size_t pos = head + (tokens_.Are(head + 2, "if", "exists") ? 4 : 2);
   pos = tokens_.EndOfQualifiedName(pos);
+  if (RewriteAlterColumns(&rewriter_, pos)) return;
   if (tokens_.Is(pos, "add")) return AddColumn(pos + 1);
   bool set = tokens_.Is(pos, "set");
   if (!set && !tokens_.IsAny(pos, "unset", "reset")) return;

@@ -149,6 +149,20 @@ void ApplyTags(const Rewritten& rewritten, duckdb::CreateInfo& info) {
 void ApplyTags(const Rewritten& rewritten, duckdb::AlterStatement& statement) {
   if (rewritten.tags.empty() || statement.info->type != duckdb::AlterType::ALTER_TABLE) return;
   auto& info = statement.info->Cast<duckdb::AlterTableInfo>();
+  if (rewritten.tags.front().first == kColumnChangeTag) {
+    std::vector<std::string> changes;
+    for (const auto& [key, value] : rewritten.tags) changes.push_back(value);
+    if (info.alter_table_type == duckdb::AlterTableType::ALTER_COLUMN_TYPE) {
+      statement.info = duckdb::make_uniq<TaggedColumnTypeInfo>(
+          info.Cast<duckdb::ChangeColumnTypeInfo>(), std::move(changes));
+    } else if (info.alter_table_type == duckdb::AlterTableType::ADD_FIELD) {
+      statement.info = duckdb::make_uniq<TaggedAddFieldInfo>(info.Cast<duckdb::AddFieldInfo>(),
+                                                             std::move(changes));
+    } else {
+      statement.info = duckdb::make_uniq<TaggedAlterInfo>(info, std::move(changes));
+    }
+    return;
+  }
   if (info.alter_table_type != duckdb::AlterTableType::ADD_COLUMN) return;
   auto& add = info.Cast<duckdb::AddColumnInfo>();
   auto tagged = duckdb::make_uniq<TaggedAddColumnInfo>(add, rewritten.tags);

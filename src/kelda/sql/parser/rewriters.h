@@ -37,6 +37,9 @@ void RewriteCreateTable(StatementRewriter* rewriter, size_t head);
 void RewriteInsert(StatementRewriter* rewriter, size_t head, const LexedSql& sql);
 /// CREATE and DROP DATABASE, ALTER TABLE properties, SHOW, USE, DESCRIBE, CALL.
 void RewriteCommand(StatementRewriter* rewriter, size_t head);
+/// Changes of columns in ALTER TABLE; `pos` is the token behind the table's name. False if it is
+/// none, or one that DuckDB understands.
+bool RewriteAlterColumns(StatementRewriter* rewriter, size_t pos);
 /// In every statement: OPTIONS hints, time travel, backticks, the database named default.
 void RewriteTableReferences(StatementRewriter* rewriter, const LexedSql& sql);
 
