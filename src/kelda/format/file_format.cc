@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kelda/format/avro/avro_format.h"
+#include "kelda/format/orc/orc_format.h"
 #include "kelda/format/parquet/parquet_format.h"
 
 namespace kelda {
@@ -37,7 +38,7 @@ bool IsCompressionSuffix(std::string_view text) {
 }
 
 constexpr std::string_view kNotBuilt[] = {
-    "orc", "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"};
+    "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"};
 
 }  // namespace
 
@@ -46,6 +47,7 @@ arrow::Result<const FileFormat*> FindFormat(std::string_view name) {
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (lower == "parquet") return &ParquetFormat::Instance();
+  if (lower == "orc") return &OrcFormat::Instance();
   if (lower == "avro") return &AvroFormat::Instance();
   if (std::find(std::begin(kNotBuilt), std::end(kNotBuilt), lower) != std::end(kNotBuilt)) {
     return Unsupported("data files of format '{}'", lower);

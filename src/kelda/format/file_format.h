@@ -68,8 +68,6 @@ struct ReadOptions {
   /// Rows wanted, a superset filter like `predicate`: used to skip row groups, stripes and pages.
   /// Null = all.
   std::shared_ptr<const RowRanges> rows;
-  /// Table options that say how values are stored (`orc.timestamp-ltz.legacy.type`), full key.
-  std::map<std::string, std::string> format_options;
   int64_t batch_rows = 32768;
   CancellationToken token;
   /// Called once with what was skipped, for EXPLAIN and metrics; may be empty.

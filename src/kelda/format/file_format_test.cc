@@ -12,7 +12,7 @@ TEST(FileFormat, Find) {
   EXPECT_EQ(FindFormat("PARQUET").ValueOrDie(), *parquet);
   EXPECT_EQ(FindFormat("avro").ValueOrDie()->name(), "avro");
   for (const char* name :
-       {"orc", "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"}) {
+       {"csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"}) {
     auto found = FindFormat(name);
     ASSERT_FALSE(found.ok());
     EXPECT_TRUE(IsUnsupported(found.status())) << name;

@@ -304,8 +304,8 @@ std::shared_ptr<arrow::ArrayData> PresentReader::MakeData(
 int64_t FindOrcChild(const std::vector<OrcType>& types, uint32_t parent, const std::string& name) {
   const OrcType& type = types[parent];
   const auto found = std::find(type.names.begin(), type.names.end(), name);
-  return found == type.names.end() ? -1
-                                   : type.children[static_cast<size_t>(found - type.names.begin())];
+  if (found == type.names.end()) return -1;
+  return int64_t{type.children[static_cast<size_t>(found - type.names.begin())]};
 }
 
 void CollectOrcColumns(const std::vector<OrcType>& types, const DataType& wanted, uint32_t column,

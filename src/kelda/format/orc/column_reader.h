@@ -37,7 +37,6 @@ struct OrcStripeSource {
   const OrcStripeFooter* footer = nullptr;
   OrcCodec* codec = nullptr;
   std::shared_ptr<const OrcZone> zone;  ///< of the writer
-  bool legacy_ltz = true;               ///< `orc.timestamp-ltz.legacy.type`
   /// Fetched parts of the streams, by index into footer->streams.
   std::map<size_t, std::vector<OrcPiece>> pieces;
 

@@ -47,14 +47,19 @@ arrow::Status InStream::NextChunk(bool* more) {
   *more = false;
   if (next_ >= length_) return arrow::Status::OK();
   const std::string_view rest = Rest();
-  if (rest.empty()) return Error("the row index leads to bytes that belong to other rows");
-  *more = true;
+  // Only parts of the stream were fetched: those of other rows are looked at in advance, at most.
+  if (rest.empty()) return arrow::Status::OK();
   if (!codec_->compressing()) {
+    *more = true;
     next_ += static_cast<int64_t>(rest.size());
     return Append(rest);
   }
   auto chunk = codec_->Split(rest);
-  if (!chunk.ok()) return Error(chunk.status().message());
+  if (!chunk.ok()) {
+    const bool cut = next_ + static_cast<int64_t>(rest.size()) < length_;
+    return cut ? arrow::Status::OK() : Error(chunk.status().message());
+  }
+  *more = true;
   if (chunk->original) {
     next_ += chunk->stored_size;
     return Append(chunk->bytes);

@@ -298,7 +298,6 @@ class TimestampReader : public FixedReader {
     const bool instant = (*source.types)[column].kind == OrcKind::kTimestampInstant;
     if (!instant && !source.zone->utc()) zone_ = source.zone;
     epoch_ = zone_ ? zone_->EpochInstant() : kOrcEpochSeconds;
-    hybrid_ = !instant || source.legacy_ltz;
   }
 
  protected:
@@ -320,7 +319,6 @@ class TimestampReader : public FixedReader {
       // Java rounds the seconds toward zero (spec 01 §6.3).
       if (seconds < 0 && nanos > 999999) --seconds;
       if (zone_) seconds += zone_->OffsetAt(seconds);
-      if (hybrid_ && seconds < kGregorianStart) seconds = ProlepticFromHybrid(seconds);
       if (!ToUnit(seconds, nanos, &values[i])) {
         return Invalid(
             "{}: column '{}': a timestamp, {} seconds from 1970, is out of the range of {}", name_,
@@ -372,7 +370,6 @@ class TimestampReader : public FixedReader {
   const std::string column_name_;
   std::shared_ptr<const OrcZone> zone_;  ///< null: UTC
   int64_t epoch_ = 0;
-  bool hybrid_ = true;
   std::unique_ptr<IntDecoder> seconds_;
   std::unique_ptr<IntDecoder> nanos_;
   std::vector<int64_t> scratch_;

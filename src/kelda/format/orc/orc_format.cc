@@ -2,6 +2,7 @@
 
 #include "kelda/format/orc/orc_reader.h"
 #include "kelda/format/orc/orc_schema.h"
+#include "kelda/format/orc/orc_writer.h"
 
 namespace kelda {
 
@@ -14,10 +15,10 @@ arrow::Status OrcFormat::CheckTypes(const std::vector<DataField>& fields) const 
   return CheckOrcTypes(fields);
 }
 
-arrow::Result<std::unique_ptr<FormatWriter>> OrcFormat::CreateWriter(FileIO&, const std::string&,
-                                                                     const std::vector<DataField>&,
-                                                                     const WriterOptions&) const {
-  return Unsupported("writing ORC files");
+arrow::Result<std::unique_ptr<FormatWriter>> OrcFormat::CreateWriter(
+    FileIO& io, const std::string& path, const std::vector<DataField>& fields,
+    const WriterOptions& options) const {
+  return MakeOrcWriter(io, path, fields, options);
 }
 
 arrow::Result<std::unique_ptr<FormatReader>> OrcFormat::OpenReader(

@@ -8,7 +8,6 @@
 #include <arrow/util/decimal.h>
 
 #include "kelda/format/orc/column_reader.h"
-#include "kelda/format/orc/orc_time.h"
 #include "kelda/format/orc/orc_wire.h"
 
 namespace kelda {
@@ -188,14 +187,10 @@ void DecimalBounds(std::string_view bytes, const std::shared_ptr<arrow::DataType
 }
 
 /// A wall clock in milliseconds, with the nanoseconds within the millisecond.
-ScalarPtr TimestampScalar(int64_t millis, int64_t nanos, bool hybrid,
+ScalarPtr TimestampScalar(int64_t millis, int64_t nanos,
                           const std::shared_ptr<arrow::DataType>& type) {
-  int64_t seconds = millis / 1000 - (millis % 1000 < 0 ? 1 : 0);
+  const int64_t seconds = millis / 1000 - (millis % 1000 < 0 ? 1 : 0);
   const int64_t rest = (millis - seconds * 1000) * 1000000 + nanos;
-  if (hybrid) {
-    if (seconds < -(int64_t{1} << 53)) return nullptr;
-    seconds = ProlepticFromHybrid(seconds);
-  }
   __int128 value = seconds;
   switch (static_cast<const arrow::TimestampType&>(*type).unit()) {
     case arrow::TimeUnit::SECOND:
@@ -213,8 +208,8 @@ ScalarPtr TimestampScalar(int64_t millis, int64_t nanos, bool hybrid,
   return Fitting<arrow::TimestampType>(value, type);
 }
 
-void TimestampBounds(std::string_view bytes, bool hybrid,
-                     const std::shared_ptr<arrow::DataType>& type, ColumnBounds* out) {
+void TimestampBounds(std::string_view bytes, const std::shared_ptr<arrow::DataType>& type,
+                     ColumnBounds* out) {
   Fields fields;
   if (type->id() != arrow::Type::TIMESTAMP || !fields.Parse(bytes, WireField::kVarint) ||
       !fields.Has(3, 4)) {
@@ -226,8 +221,8 @@ void TimestampBounds(std::string_view bytes, bool hybrid,
     const auto stored = static_cast<int64_t>(fields.of[field]->value) - 1;
     return stored < 0 || stored > 999999 ? unknown : stored;
   };
-  out->min = TimestampScalar(fields.of[3]->Zigzag(), nanos(5, 0), hybrid, type);
-  out->max = TimestampScalar(fields.of[4]->Zigzag(), nanos(6, 999999), hybrid, type);
+  out->min = TimestampScalar(fields.of[3]->Zigzag(), nanos(5, 0), type);
+  out->max = TimestampScalar(fields.of[4]->Zigzag(), nanos(6, 999999), type);
 }
 
 void BooleanBounds(std::string_view bytes, int64_t values,
@@ -253,8 +248,7 @@ void BooleanBounds(std::string_view bytes, int64_t values,
 }  // namespace
 
 ColumnBounds BoundsFromStatistics(std::string_view statistics, const OrcType& column,
-                                  const std::shared_ptr<arrow::DataType>& type, int64_t rows,
-                                  bool legacy_ltz) {
+                                  const std::shared_ptr<arrow::DataType>& type, int64_t rows) {
   ColumnBounds bounds;
   Parts parts;
   if (!Parse(statistics, &parts) || !parts.values || *parts.values > rows) return bounds;
@@ -288,10 +282,8 @@ ColumnBounds BoundsFromStatistics(std::string_view statistics, const OrcType& co
       IntBounds(parts.dates, type, &bounds);
       break;
     case OrcKind::kTimestamp:
-      TimestampBounds(parts.timestamps, true, type, &bounds);
-      break;
     case OrcKind::kTimestampInstant:
-      TimestampBounds(parts.timestamps, legacy_ltz, type, &bounds);
+      TimestampBounds(parts.timestamps, type, &bounds);
       break;
     default:
       break;
@@ -316,8 +308,7 @@ class OrcPruning::Source : public BoundsSource {
       const auto id = static_cast<uint32_t>(column.id);
       const std::string_view statistics = statistics_of_(id);
       if (statistics.empty()) return std::nullopt;
-      return BoundsFromStatistics(statistics, owner_.types_[id], column.type, rows_,
-                                  owner_.legacy_ltz_);
+      return BoundsFromStatistics(statistics, owner_.types_[id], column.type, rows_);
     }
     return std::nullopt;
   }
@@ -328,8 +319,8 @@ class OrcPruning::Source : public BoundsSource {
   const std::function<std::string_view(uint32_t)>& statistics_of_;
 };
 
-OrcPruning::OrcPruning(const std::vector<OrcType>& types, PredicatePtr predicate, bool legacy_ltz)
-    : types_(types), predicate_(std::move(predicate)), legacy_ltz_(legacy_ltz) {
+OrcPruning::OrcPruning(const std::vector<OrcType>& types, PredicatePtr predicate)
+    : types_(types), predicate_(std::move(predicate)) {
   if (predicate_) Collect(*predicate_);
 }
 

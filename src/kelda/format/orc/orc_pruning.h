@@ -13,14 +13,13 @@ namespace kelda {
 /// Bounds that a column's statistics give for its values in Arrow form `type`, which may be null
 /// when only null tests ask. Statistics that break their format, or are of another kind, give none.
 ColumnBounds BoundsFromStatistics(std::string_view statistics, const OrcType& column,
-                                  const std::shared_ptr<arrow::DataType>& type, int64_t rows,
-                                  bool legacy_ltz);
+                                  const std::shared_ptr<arrow::DataType>& type, int64_t rows);
 
 /// Decides from statistics which stripes and row groups cannot satisfy a predicate.
 class OrcPruning {
  public:
   /// `predicate` may be null: nothing is pruned. `types` is borrowed.
-  OrcPruning(const std::vector<OrcType>& types, PredicatePtr predicate, bool legacy_ltz);
+  OrcPruning(const std::vector<OrcType>& types, PredicatePtr predicate);
 
   bool active() const { return predicate_ != nullptr; }
   /// Columns of the file that have statistics for it.
@@ -42,7 +41,6 @@ class OrcPruning {
 
   const std::vector<OrcType>& types_;
   const PredicatePtr predicate_;
-  const bool legacy_ltz_;
   std::vector<Column> columns_;
 };
 

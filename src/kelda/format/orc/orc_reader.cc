@@ -12,7 +12,6 @@ namespace {
 
 /// Batches are cut shorter than asked for when rows are large.
 constexpr int64_t kBatchBytesMax = int64_t{64} << 20;
-constexpr std::string_view kLegacyLtz = "orc.timestamp-ltz.legacy.type";
 
 class OrcReader : public FormatReader {
  public:
@@ -20,8 +19,6 @@ class OrcReader : public FormatReader {
       : path_(std::move(path)), options_(std::move(options)) {}
 
   arrow::Status Open(FileIO& io, int64_t size_bytes) {
-    const auto legacy = options_.format_options.find(std::string(kLegacyLtz));
-    legacy_ltz_ = legacy == options_.format_options.end() || legacy->second != "false";
     ARROW_ASSIGN_OR_RAISE(file_, OrcFile::Open(io, path_, size_bytes, options_.token));
     ARROW_ASSIGN_OR_RAISE(schema_, ToArrowSchema(options_.columns));
     columns_.push_back(0);
@@ -51,7 +48,7 @@ class OrcReader : public FormatReader {
   const std::vector<OrcType>& types() const { return file_->footer().types; }
 
   arrow::Status PlanStripes() {
-    const OrcPruning pruning(types(), options_.predicate, legacy_ltz_);
+    const OrcPruning pruning(types(), options_.predicate);
     std::vector<std::vector<std::string_view>> statistics;
     if (pruning.active()) {
       ARROW_ASSIGN_OR_RAISE(statistics, file_->ReadStripeStatistics());
@@ -128,7 +125,6 @@ class OrcReader : public FormatReader {
     source_.types = &types();
     source_.footer = &plan.footer;
     source_.codec = file_->codec();
-    source_.legacy_ltz = legacy_ltz_;
     ARROW_RETURN_NOT_OK(FindZone(plan));
     if (source_.Open(0, OrcStreamKind::kPresent) != nullptr) {
       return Corruption("{}: rows that are null as a whole", source_.path);
@@ -229,7 +225,6 @@ class OrcReader : public FormatReader {
 
   const std::string path_;
   const ReadOptions options_;
-  bool legacy_ltz_ = true;
   std::unique_ptr<OrcFile> file_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<uint32_t> columns_;  ///< columns of the file that are read, ascending

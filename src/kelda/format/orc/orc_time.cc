@@ -16,31 +16,7 @@ constexpr int64_t kDay = 86400;
 constexpr int64_t kJavaStart = -2208988800;  // 1900-01-01T00:00:00Z
 constexpr int64_t kRuleYearLast = 2100;
 constexpr size_t kZoneFileMax = 1 << 20;
-/// The proleptic day of the Julian calendar's 0000-03-01, two days before the Gregorian one.
-constexpr int64_t kJulianShift = -719470;
-
 int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
-/// Days since 1970-01-01 of a date of the Julian calendar.
-int64_t DaysFromJulian(const CivilDate& date) {
-  const int64_t year = date.month <= 2 ? date.year - 1 : date.year;
-  const int64_t era = FloorDiv(year, 4);
-  const int64_t day_of_year =
-      (153 * (date.month + (date.month > 2 ? -3 : 9)) + 2) / 5 + date.day - 1;
-  return era * 1461 + (year - era * 4) * 365 + day_of_year + kJulianShift;
-}
-
-CivilDate JulianFromDays(int64_t days) {
-  days -= kJulianShift;
-  const int64_t era = FloorDiv(days, 1461);
-  const int64_t day_of_era = days - era * 1461;
-  const int64_t year_of_era = std::min<int64_t>(day_of_era / 365, 3);
-  const int64_t day_of_year = day_of_era - year_of_era * 365;
-  const int64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const int day = static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1);
-  const int month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
-  return {era * 4 + year_of_era + (month <= 2 ? 1 : 0), month, day};
-}
 
 /// One change of a rule such as M3.2.0/2: month, week, weekday, second of the day.
 struct YearlyChange {
@@ -156,20 +132,6 @@ bool IsZoneName(std::string_view name) {
 }
 
 }  // namespace
-
-int64_t ProlepticFromHybrid(int64_t seconds) {
-  if (seconds >= kGregorianStart) return seconds;
-  const int64_t day = FloorDiv(seconds, kDay);
-  return DaysFromCivil(JulianFromDays(day)) * kDay + (seconds - day * kDay);
-}
-
-std::optional<int64_t> HybridFromProleptic(int64_t seconds) {
-  if (seconds >= kGregorianStart) return seconds;
-  const int64_t day = FloorDiv(seconds, kDay);
-  const int64_t hybrid = DaysFromJulian(CivilFromDays(day)) * kDay + (seconds - day * kDay);
-  if (hybrid >= kGregorianStart) return std::nullopt;
-  return hybrid;
-}
 
 arrow::Status OrcZone::ParseFile(const std::string& bytes) {
   // Two blocks, the second with 64-bit times, then the rule for later years between line ends.

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +11,6 @@ namespace kelda {
 
 /// Timestamps are stored as seconds from here, 2015-01-01 00:00:00, in the zone of the writer.
 inline constexpr int64_t kOrcEpochSeconds = 1420070400;
-
-/// First second of the Gregorian calendar, 1582-10-15. Java stores earlier wall clocks by the
-/// Julian calendar (java.sql.Timestamp), so their seconds differ from the proleptic ones.
-inline constexpr int64_t kGregorianStart = -12219292800;
-
-/// Seconds of the same wall clock, stored form to proleptic.
-int64_t ProlepticFromHybrid(int64_t seconds);
-/// And back; nothing for the ten days, 1582-10-05 … 14, that the stored form does not have.
-std::optional<int64_t> HybridFromProleptic(int64_t seconds);
 
 /// Time zone of a writer, by the system's time zone database.
 class OrcZone {

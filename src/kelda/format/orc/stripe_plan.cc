@@ -66,18 +66,20 @@ ByteRange PartOf(const OrcStreamInfo& stream, const std::vector<OrcIndexEntry>& 
   const int64_t first = offset_of(groups.first);
   if (groups.last >= entries.size()) return {first, length - first};
   const int64_t last = offset_of(groups.last);
-  int64_t end =
-      last + (codec.compressing() ? 2 * (OrcCodec::kHeaderBytes + codec.block_size()) : kRunSlack);
-  // The chunk there and the next one end no later than the second chunk start behind.
+  // A run that reaches over the position takes the chunk there and a few more; they end no later
+  // than that many chunk starts behind.
+  const int64_t chunks = codec.compressing() ? 2 + kRunSlack / codec.block_size() : 0;
+  int64_t end = last + (codec.compressing() ? chunks * (OrcCodec::kHeaderBytes + codec.block_size())
+                                            : kRunSlack);
   if (codec.compressing()) {
-    int starts = 0;
+    int64_t starts = 0;
     int64_t start = last;
-    for (size_t group = groups.last; group < entries.size() && starts < 2; ++group) {
+    for (size_t group = groups.last; group < entries.size() && starts < chunks; ++group) {
       if (offset_of(group) <= start) continue;
       start = offset_of(group);
       ++starts;
     }
-    if (starts == 2) end = std::min(end, start);
+    if (starts == chunks) end = std::min(end, start);
   }
   end = std::clamp(end, first, length);
   return {first, end - first};
