@@ -119,6 +119,27 @@ class Program(unittest.TestCase):
                        "--log-file", "--keep-going", "--version"):
             self.assertIn(option, done.stdout)
 
+    def test_compact(self):
+        done = run("compact", "--help")
+        self.assertEqual(done.returncode, 0)
+        for option in ("WAREHOUSE", "TABLE", "--where", "--partitions", "--order-by", "--idle-time", "--table-option"):
+            self.assertIn(option, done.stdout)
+        for arguments in ([], ["lake"], ["lake", "t", "x"], ["lake", "t", "--where", "a", "--partitions", "b"],
+                          ["lake", "t", "-t", "x"]):
+            with self.subTest(arguments):
+                self.assertEqual(run("compact", *arguments).returncode, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            lake = folder + "/lake"
+            inserts = "".join(f"INSERT INTO t VALUES ({i}, 'it''s');" for i in range(6))
+            self.assertEqual(run(lake, "-c", "CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p);" + inserts).returncode, 0)
+            done = run("compact", lake, "default.t", "--where", "p = 'it''s'", "-t", "compaction.min.file-num=2")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "result\ntrue\n", ""))
+            done = run(lake, "-c", 'SELECT count(*) AS n FROM "t$files"')
+            self.assertEqual(done.stdout, "n\n1\n")
+            done = run("compact", lake, "nope")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("table default.nope does not exist", done.stderr)
+
     def test_wrong_use(self):
         for arguments in (["--nope"], ["--format", "xml"], ["--memory", "lots"], ["--threads", "0"], ["--threads", "x"],
                           ["-o", "a"], ["-o", "a=b"], ["--progress", "maybe"], ["--log-level", "loud"], ["-c"], ["a", "b"],
