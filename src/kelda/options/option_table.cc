@@ -78,7 +78,9 @@ constexpr std::string_view kHadoopOnly =
     "Only Hadoop file systems use it; paths of theirs are refused.";
 constexpr std::string_view kNoObjectStore =
     "Only object stores use it; paths of theirs are refused.";
-constexpr std::string_view kNoOrc = "Only ORC files use it, and those are refused.";
+constexpr std::string_view kOrcTuning =
+    "It says how the Java library goes to work; rows, and what readers make of a file, do not "
+    "depend on it.";
 constexpr std::string_view kParquetTuning =
     "It says how the Java library goes to work; rows, and what readers make of a file, do not "
     "depend on it.";
