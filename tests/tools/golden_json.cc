@@ -11,6 +11,7 @@
 #include <arrow/util/decimal.h>
 #include <fmt/format.h>
 
+#include "kelda/format/variant/variant_json.h"
 #include "kelda/row/binary_row.h"
 
 namespace kelda {
@@ -193,6 +194,15 @@ arrow::Status AppendNested(const DataType& type, const arrow::Array& array, int6
           std::string text,
           GoldenRow(type.fields(), checked_cast<const arrow::StructArray&>(array).fields(), row));
       *out += text;
+      return arrow::Status::OK();
+    }
+    case TypeRoot::kVariant: {
+      if (array.type_id() != arrow::Type::STRUCT) break;
+      const auto& variant = checked_cast<const arrow::StructArray&>(array);
+      ARROW_ASSIGN_OR_RAISE(const std::string_view value, BytesOf(*variant.field(0), row));
+      ARROW_ASSIGN_OR_RAISE(const std::string_view metadata, BytesOf(*variant.field(1), row));
+      ARROW_ASSIGN_OR_RAISE(const std::string json, VariantToJson({value, metadata}));
+      *out += GoldenQuote(json);
       return arrow::Status::OK();
     }
     default:

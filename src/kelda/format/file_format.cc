@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kelda/format/avro/avro_format.h"
+#include "kelda/format/blob/blob_format.h"
 #include "kelda/format/orc/orc_format.h"
 #include "kelda/format/parquet/parquet_format.h"
 
@@ -37,8 +38,8 @@ bool IsCompressionSuffix(std::string_view text) {
                      [&](const auto& entry) { return entry.suffix == text; });
 }
 
-constexpr std::string_view kNotBuilt[] = {
-    "csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"};
+constexpr std::string_view kNotBuilt[] = {"csv",   "json",   "text",  "row",
+                                          "lance", "mosaic", "vortex"};
 
 }  // namespace
 
@@ -49,6 +50,7 @@ arrow::Result<const FileFormat*> FindFormat(std::string_view name) {
   if (lower == "parquet") return &ParquetFormat::Instance();
   if (lower == "orc") return &OrcFormat::Instance();
   if (lower == "avro") return &AvroFormat::Instance();
+  if (lower == "blob") return &BlobFormat::Instance();
   if (std::find(std::begin(kNotBuilt), std::end(kNotBuilt), lower) != std::end(kNotBuilt)) {
     return Unsupported("data files of format '{}'", lower);
   }

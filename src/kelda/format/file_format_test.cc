@@ -11,8 +11,8 @@ TEST(FileFormat, Find) {
   EXPECT_EQ((*parquet)->name(), "parquet");
   EXPECT_EQ(FindFormat("PARQUET").ValueOrDie(), *parquet);
   EXPECT_EQ(FindFormat("avro").ValueOrDie()->name(), "avro");
-  for (const char* name :
-       {"csv", "json", "text", "blob", "row", "lance", "mosaic", "vortex"}) {
+  EXPECT_EQ(FindFormat("blob").ValueOrDie()->name(), "blob");
+  for (const char* name : {"csv", "json", "text", "row", "lance", "mosaic", "vortex"}) {
     auto found = FindFormat(name);
     ASSERT_FALSE(found.ok());
     EXPECT_TRUE(IsUnsupported(found.status())) << name;

@@ -377,13 +377,14 @@ TEST(ParquetForms, MismatchesNameTheColumn) {
   ExpectText(widened, {"300"});
 }
 
-TEST(ParquetForms, ShreddedVariantIsNotImplemented) {
+TEST(ParquetForms, ShreddedVariantNeedsMetadata) {
   auto node = Group("c", Repetition::REQUIRED,
                     {Primitive("typed_value", Repetition::REQUIRED, parquet::Type::INT32)});
   LeafRows rows;
   rows.int32s = {1};
   auto status = ForeignFile({node}).Leaf(rows, 1).Read(DataType(TypeRoot::kVariant)).status();
-  EXPECT_TRUE(IsUnsupported(status)) << status.ToString();
+  EXPECT_TRUE(IsCorruption(status)) << status.ToString();
+  EXPECT_NE(status.message().find("without metadata"), std::string::npos);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "kelda/format/variant/variant_shredding.h"
+
 namespace kelda {
 namespace {
 
@@ -129,6 +131,12 @@ arrow::Status ApplyKey(const std::string& key, const std::string& value,
     ARROW_RETURN_NOT_OK(ApplyWriterVersion(key, value, settings));
   } else if (name == "page.write-checksum.enabled") {
     ARROW_ASSIGN_OR_RAISE(settings->page_checksum, ParseFlag(key, value));
+  } else if (name == "variant.shreddingSchema") {
+    auto shredded = ParseShreddingSchema(value);
+    if (!shredded.ok()) {
+      return WithContext(shredded.status(), fmt::format("option '{}'", key));
+    }
+    settings->shredded = std::move(shredded).ValueUnsafe();
   } else if (name == "bloom.filter.enabled") {
     ARROW_ASSIGN_OR_RAISE(bool on, ParseFlag(key, value));
     if (on) return Unsupported("option '{}': bloom filters in Parquet files", key);

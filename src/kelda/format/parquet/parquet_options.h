@@ -24,6 +24,7 @@ struct ParquetWriteSettings {
   std::map<std::string, bool> dictionary_of_column;  ///< dotted path
   bool data_page_v2 = false;
   bool page_checksum = true;
+  std::map<std::string, DataType> shredded;  ///< form in the file of VARIANT columns, by name
 };
 
 /// Unknown `parquet.*` keys and those that ask for what is not built are refused by name.

@@ -79,9 +79,8 @@ TEST(ParquetOptions, Keys) {
 }
 
 TEST(ParquetOptions, RefusedByName) {
-  for (const char* key :
-       {"parquet.bloom.filter.enabled", "parquet.bloom.filter.enabled#a",
-        "parquet.variant.shreddingSchema", "parquet.encryption.key", "parquet.x"}) {
+  for (const char* key : {"parquet.bloom.filter.enabled", "parquet.bloom.filter.enabled#a",
+                          "parquet.encryption.key", "parquet.x"}) {
     auto status = Parse({{key, "true"}}).status();
     EXPECT_TRUE(IsUnsupported(status)) << status.ToString();
     EXPECT_NE(status.message().find(key), std::string::npos);
@@ -92,6 +91,7 @@ TEST(ParquetOptions, RefusedByName) {
 TEST(ParquetOptions, BadValues) {
   for (const auto& [key, value] :
        std::map<std::string, std::string>{{"parquet.block.size", "0"},
+                                          {"parquet.variant.shreddingSchema", "true"},
                                           {"parquet.page.size", "1 MB"},
                                           {"parquet.page.row.count.limit", "-1"},
                                           {"parquet.dictionary.page.size", "99999999999"},

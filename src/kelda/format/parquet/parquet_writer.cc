@@ -19,6 +19,7 @@
 #include "kelda/format/parquet/parquet_options.h"
 #include "kelda/format/parquet/parquet_schema.h"
 #include "kelda/format/parquet/parquet_sink.h"
+#include "kelda/format/parquet/shredded_variant.h"
 #include "kelda/types/arrow_mapping.h"
 
 namespace kelda {
@@ -403,8 +404,18 @@ arrow::Result<std::unique_ptr<FormatWriter>> MakeParquetWriter(FileIO& io, const
                                                                const WriterOptions& options) {
   ARROW_RETURN_NOT_OK(CheckParquetTypes(fields));
   ARROW_ASSIGN_OR_RAISE(auto settings, ParseParquetWriteSettings(options));
-  auto writer = std::make_unique<ParquetWriter>(io, path, fields, std::move(settings));
+  std::vector<DataField> stored = fields;
+  std::vector<std::optional<DataType>> forms(fields.size());
+  bool shreds = false;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const auto form = settings.shredded.find(fields[i].name);
+    if (fields[i].type.root() != TypeRoot::kVariant || form == settings.shredded.end()) continue;
+    forms[i] = stored[i].type = form->second.WithNullable(fields[i].type.nullable());
+    shreds = true;
+  }
+  auto writer = std::make_unique<ParquetWriter>(io, path, stored, std::move(settings));
   ARROW_RETURN_NOT_OK(writer->Prepare(options.collect_stats));
+  if (shreds) return MakeShreddingWriter(std::move(writer), std::move(forms));
   return std::unique_ptr<FormatWriter>(std::move(writer));
 }
 

@@ -4,6 +4,8 @@
 #include <parquet/types.h>
 
 #include "kelda/format/parquet/parquet_schema.h"
+#include "kelda/format/parquet/shredded_variant.h"
+#include "kelda/format/variant/variant_shredding.h"
 #include "kelda/types/arrow_mapping.h"
 
 namespace kelda {
@@ -185,8 +187,15 @@ class Matcher {
 
   arrow::Result<ReadNode> MatchVariant(const DataType& type, const Node& node, LevelInfo levels,
                                        const std::string& name) {
-    if (node.is_group() && static_cast<const GroupNode&>(node).FieldIndex("typed_value") >= 0) {
-      return Unsupported("column '{}': shredded VARIANT in Parquet files", name);
+    if (IsShreddedVariant(node)) {
+      auto parts = ShreddedTypeOf(static_cast<const GroupNode&>(node));
+      if (!parts.ok()) return WithContext(parts.status(), fmt::format("column '{}'", name));
+      ARROW_ASSIGN_OR_RAISE(ReadNode out,
+                            NewNode(ReadNode::Kind::kShreddedVariant, type, node, levels, name));
+      ARROW_ASSIGN_OR_RAISE(auto row, MatchRow(*parts, parts->fields(), node, levels, name));
+      out.leaf = row.leaf;
+      out.children.push_back(std::move(row));
+      return out;
     }
     std::vector<DataField> members(2);
     members[0].name = "value";
@@ -290,6 +299,12 @@ arrow::Result<std::shared_ptr<arrow::Array>> Assemble(const ReadNode& node,
     case ReadNode::Kind::kList:
     case ReadNode::Kind::kMap:
       return AssembleList(node, leaves);
+    case ReadNode::Kind::kShreddedVariant: {
+      ARROW_ASSIGN_OR_RAISE(auto parts, AssembleRow(node.children[0], leaves));
+      auto variants = RebuildVariants(*parts);
+      if (variants.ok()) return variants;
+      return WithContext(variants.status(), fmt::format("column '{}'", node.name));
+    }
     default:
       break;
   }

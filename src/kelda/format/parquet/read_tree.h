@@ -25,7 +25,7 @@ struct ReadLeaf {
 
 /// A wanted column matched to a part of the file's schema; mirrors the wanted type.
 struct ReadNode {
-  enum class Kind { kLeaf, kRow, kList, kMap, kMissing };
+  enum class Kind { kLeaf, kRow, kList, kMap, kShreddedVariant, kMissing };
   Kind kind = Kind::kLeaf;
   std::string name;
   std::shared_ptr<arrow::DataType> type;
@@ -34,6 +34,7 @@ struct ReadNode {
   /// kLeaf: its leaf. Others: the leaf whose levels tell this node's nulls and lengths.
   int leaf = -1;
   bool list_below = false;  ///< kRow: a list lies between it and that leaf
+  /// kShreddedVariant: one, the ROW of its parts.
   std::vector<ReadNode> children;
 };
 
