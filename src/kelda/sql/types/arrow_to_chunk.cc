@@ -10,6 +10,7 @@
 #include "duckdb/common/types/vector_buffer.hpp"
 
 #include "kelda/base/status.h"
+#include "kelda/format/variant/variant_json.h"
 #include "kelda/sql/types/time_units.h"
 
 namespace kelda::sql {
@@ -277,17 +278,34 @@ arrow::Status Structs(const arrow::Array& array, const Rows& rows, const DataFie
   const auto& row = static_cast<const arrow::StructArray&>(array);
   auto& children = duckdb::StructVector::GetEntries(*output);
   for (size_t i = 0; i < children.size(); ++i) {
-    const DataField member = field.type.root() == TypeRoot::kVariant
-                                 ? DataField{-1, field.name, DataType::Bytes(), {}, {}}
-                                 : field.type.fields()[i];
-    ARROW_RETURN_NOT_OK(ToVector(*row.field(static_cast<int>(i)), rows.owner, member, rows.offset,
-                                 rows.count, children[i].get()));
+    ARROW_RETURN_NOT_OK(ToVector(*row.field(static_cast<int>(i)), rows.owner,
+                                 field.type.fields()[i], rows.offset, rows.count,
+                                 children[i].get()));
   }
   if (array.null_count() == 0) return arrow::Status::OK();
   // In DuckDB the members of a NULL struct are NULL.
   for (int64_t i = 0; i < rows.count; ++i) {
     if (!array.IsNull(rows.offset + i)) continue;
     for (auto& child : children) FlatVector::SetNull(*child, static_cast<idx_t>(i), true);
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status Variants(const arrow::Array& array, const Rows& rows, const DataField& field,
+                       duckdb::Vector* output) {
+  const auto& variants = static_cast<const arrow::StructArray&>(array);
+  const auto& values = static_cast<const arrow::BinaryArray&>(*variants.field(0));
+  const auto& metadata = static_cast<const arrow::BinaryArray&>(*variants.field(1));
+  auto* out = reinterpret_cast<duckdb::string_t*>(FlatVector::GetData(*output));
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const int64_t row = rows.offset + i;
+    if (variants.IsNull(row)) {
+      out[i] = duckdb::string_t(static_cast<uint32_t>(0));
+      continue;
+    }
+    auto json = VariantToJson({values.GetView(row), metadata.GetView(row)});
+    if (!json.ok()) return WithContext(json.status(), fmt::format("column '{}'", field.name));
+    out[i] = duckdb::StringVector::AddString(*output, json->data(), json->size());
   }
   return arrow::Status::OK();
 }
@@ -336,8 +354,9 @@ arrow::Status Values(const arrow::Array& array, const Rows& rows, const DataFiel
     case TypeRoot::kMultiset:
       return Maps(array, rows, field, output);
     case TypeRoot::kRow:
-    case TypeRoot::kVariant:
       return Structs(array, rows, field, output);
+    case TypeRoot::kVariant:
+      return Variants(array, rows, field, output);
   }
   return Unsupported("column '{}' of type {}", field.name, field.type.ToString());
 }

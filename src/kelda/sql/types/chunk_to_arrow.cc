@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <arrow/array/builder_binary.h>
 #include <arrow/array/data.h>
 #include <arrow/buffer_builder.h>
 
@@ -11,6 +12,7 @@
 #include "duckdb/common/types/timestamp.hpp"
 
 #include "kelda/base/status.h"
+#include "kelda/format/variant/variant_json.h"
 #include "kelda/sql/types/logical_type.h"
 #include "kelda/sql/types/time_units.h"
 #include "kelda/types/arrow_mapping.h"
@@ -442,6 +444,52 @@ class StructColumn : public Column {
   std::vector<ColumnPtr> members_;
 };
 
+/// VARIANT out of JSON texts.
+class VariantColumn : public Column {
+ public:
+  using Column::Column;
+
+ protected:
+  arrow::Status AppendValues(Vector&, const UnifiedVectorFormat& format, int64_t count) override {
+    const auto* in = UnifiedVectorFormat::GetData<duckdb::string_t>(format);
+    for (int64_t i = 0; i < count; ++i) {
+      const idx_t row = format.sel->get_index(static_cast<idx_t>(i));
+      if (!format.validity.RowIsValid(row)) {
+        ARROW_RETURN_NOT_OK(AppendNullValues(1));
+        continue;
+      }
+      builder_.Clear();
+      const std::string_view json(in[row].GetData(), in[row].GetSize());
+      const arrow::Status status = AppendJson(json, &builder_);
+      if (!status.ok()) return WithContext(status, fmt::format("column '{}'", field_.name));
+      ARROW_ASSIGN_OR_RAISE(const std::string_view value, builder_.value());
+      ARROW_RETURN_NOT_OK(values_.Append(value));
+      ARROW_RETURN_NOT_OK(metadata_.Append(builder_.metadata()));
+    }
+    return arrow::Status::OK();
+  }
+  arrow::Status AppendNullValues(int64_t count) override {
+    ARROW_RETURN_NOT_OK(values_.AppendEmptyValues(count));
+    return metadata_.AppendEmptyValues(count);
+  }
+  arrow::Status FinishValues(arrow::ArrayData* data) override {
+    for (arrow::BinaryBuilder* bytes : {&values_, &metadata_}) {
+      std::shared_ptr<arrow::ArrayData> child;
+      ARROW_RETURN_NOT_OK(bytes->FinishInternal(&child));
+      data->child_data.push_back(std::move(child));
+    }
+    return arrow::Status::OK();
+  }
+  int64_t value_bytes() const override {
+    return values_.value_data_length() + metadata_.value_data_length() + 8 * length_;
+  }
+
+ private:
+  arrow::BinaryBuilder values_;
+  arrow::BinaryBuilder metadata_;
+  VariantBuilder builder_;
+};
+
 arrow::Result<ColumnPtr> MakeColumn(const DataField& field,
                                     const std::shared_ptr<arrow::DataType>& type);
 
@@ -536,13 +584,12 @@ arrow::Result<ColumnPtr> MakeNested(const DataField& field,
                             MakeEntries(field, static_cast<const arrow::MapType&>(*type)));
       return std::make_unique<ListColumn>(field, type, std::move(entries), 0);
     }
-    case TypeRoot::kRow:
-    case TypeRoot::kVariant: {
+    case TypeRoot::kVariant:
+      return std::make_unique<VariantColumn>(field, type);
+    case TypeRoot::kRow: {
       std::vector<ColumnPtr> members;
       for (int i = 0; i < type->num_fields(); ++i) {
-        const DataField member = field.type.root() == TypeRoot::kVariant
-                                     ? DataField{-1, field.name, DataType::Bytes(), {}, {}}
-                                     : field.type.fields()[static_cast<size_t>(i)];
+        const DataField& member = field.type.fields()[static_cast<size_t>(i)];
         ARROW_ASSIGN_OR_RAISE(auto column, MakeColumn(member, type->field(i)->type()));
         members.push_back(std::move(column));
       }

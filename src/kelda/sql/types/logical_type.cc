@@ -111,7 +111,7 @@ arrow::Result<LogicalType> ToLogicalType(const DataType& type, std::string_view 
     case TypeRoot::kRow:
       return StructOf(type, column);
     case TypeRoot::kVariant:
-      return LogicalType::STRUCT({{"value", LogicalType::BLOB}, {"metadata", LogicalType::BLOB}});
+      return LogicalType::JSON();
   }
   return Unsupported("column '{}' of type {}", column, type.ToString());
 }

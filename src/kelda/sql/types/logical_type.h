@@ -13,7 +13,7 @@ namespace kelda::sql {
 /// How SQL shows a Paimon type: TIMESTAMP(0) TIMESTAMP_S, (1-3) TIMESTAMP_MS, (4-6) TIMESTAMP,
 /// (7-9) TIMESTAMP_NS; TIMESTAMP_LTZ TIMESTAMPTZ (microseconds: finer values are refused when they
 /// are met); TIME(p) TIME; CHAR, VARCHAR VARCHAR; BINARY, VARBINARY, BLOB BLOB; ARRAY, VECTOR a
-/// list; MULTISET<e> MAP(e, INTEGER); ROW STRUCT; VARIANT STRUCT("value" BLOB, metadata BLOB).
+/// list; MULTISET<e> MAP(e, INTEGER); ROW STRUCT; VARIANT JSON, its text.
 /// Unsupported, named by `column`: a ROW without members.
 arrow::Result<duckdb::LogicalType> ToLogicalType(const DataType& type, std::string_view column);
 
