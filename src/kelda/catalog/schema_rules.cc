@@ -176,6 +176,39 @@ arrow::Status CheckIdleOptions(const TableSchema& schema, const Options& options
   return arrow::Status::OK();
 }
 
+/// Deletion vectors, row tracking, data evolution, incremental clustering (spec 04 §3.2).
+arrow::Status CheckRowOptions(const Options& options) {
+  ARROW_ASSIGN_OR_RAISE(bool vectors, options.Get(OptionKeys::kDeletionVectorsEnabled));
+  ARROW_ASSIGN_OR_RAISE(bool tracks, options.Get(OptionKeys::kRowTrackingEnabled));
+  ARROW_ASSIGN_OR_RAISE(bool evolves, options.Get(OptionKeys::kDataEvolutionEnabled));
+  ARROW_ASSIGN_OR_RAISE(bool clusters, options.Get(OptionKeys::kClusteringIncremental));
+  ARROW_ASSIGN_OR_RAISE(bool ordered, options.Get(OptionKeys::kBucketAppendOrdered));
+  ARROW_ASSIGN_OR_RAISE(auto engine, options.Get(OptionKeys::kMergeEngine));
+  ARROW_ASSIGN_OR_RAISE(int32_t buckets, options.Get(OptionKeys::kBucket));
+  if (vectors && engine == "first-row") {
+    return Invalid(
+        "option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row'");
+  }
+  if (tracks && buckets != -1) {
+    return Invalid("option 'row-tracking.enabled' needs 'bucket' = '-1', not '{}'", buckets);
+  }
+  if (evolves && !tracks) {
+    return Invalid("option 'data-evolution.enabled' needs 'row-tracking.enabled' = 'true'");
+  }
+  if (evolves && vectors) {
+    return Invalid("option 'data-evolution.enabled' does not go with 'deletion-vectors.enabled'");
+  }
+  if (evolves && clusters) {
+    return Invalid("option 'data-evolution.enabled' does not go with 'clustering.incremental'");
+  }
+  if (clusters && buckets > 0 && (ordered || vectors)) {
+    return Invalid(
+        "option 'clustering.incremental' of a table with buckets needs 'bucket-append-ordered' = "
+        "'false' and no deletion vectors");
+  }
+  return arrow::Status::OK();
+}
+
 }  // namespace
 
 arrow::Status ValidateSchema(const TableSchema& schema, std::vector<std::string>* warnings) {
@@ -205,6 +238,7 @@ arrow::Status ValidateSchema(const TableSchema& schema, std::vector<std::string>
   ARROW_RETURN_NOT_OK(CheckBuckets(schema, options));
   ARROW_RETURN_NOT_OK(CheckColumnOptions(schema));
   ARROW_RETURN_NOT_OK(CheckIdleOptions(schema, options));
+  ARROW_RETURN_NOT_OK(CheckRowOptions(options));
   ARROW_RETURN_NOT_OK(CheckTableOptions(schema.options, OptionUse::kCreate, warnings));
   ARROW_RETURN_NOT_OK(CheckDefaults(schema.fields, ""));
   ARROW_ASSIGN_OR_RAISE(auto format_name, options.Get(OptionKeys::kFileFormat));
