@@ -118,6 +118,7 @@ class Suite:
         cases["turns_partitioned"] = lambda: self.turns(partition=["dt"])
         cases["rolling"] = self.rolling
         cases["schema_of_pypaimon"] = self.schema_of_pypaimon
+        cases["analyze"] = self.analyze
         cases["file_indexes_of_kelda"] = self.file_indexes_of_kelda
         cases["file_indexes_of_java"] = self.file_indexes_of_java
         cases["race"] = self.race
@@ -193,6 +194,45 @@ class Suite:
             self.same_files(f"mode_{name}", MIXED, rows, ["dt"], {"metadata.stats-mode": mode})
         self.same_files("mode_of_column", MIXED, rows, [],
                         {"metadata.stats-mode": "none", "fields.s.stats-mode": "full"})
+
+    def analyze(self):
+        """Java reads the statistics that ANALYZE writes, as values of the columns' types."""
+        self.kelda.sql("""
+            CREATE SCHEMA IF NOT EXISTS an;
+            CREATE TABLE an.t (i INT, b BIGINT, f FLOAT, d DOUBLE, de DECIMAL(10, 2), s STRING, da DATE, t TIME(3),
+                ts TIMESTAMP(3), tu TIMESTAMP(6), tl TIMESTAMP_LTZ(3), ok BOOLEAN, bs BYTES, a ARRAY<INT>);
+            INSERT INTO an.t VALUES
+                (1, -5, 1.5, 1e10, -0.05, 'a', '1969-12-29', '00:00:00', '2024-05-14 10:00:00', '1969-12-31 23:59:58.500123',
+                 '2024-05-14 10:00:00.5+00', true, 'xyz', [1]),
+                (7, 9, NULL, -1.25, 123.45, 'bcd', '2024-05-14', '23:59:59.123', '2024-05-14 10:00:00.12',
+                 '2024-05-14 10:00:00', '2024-05-14 11:00:00+00', false, NULL, NULL),
+                (7, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+            ANALYZE TABLE an.t COMPUTE STATISTICS FOR ALL COLUMNS;
+        """)
+        head, *lines = self.java.call("statistics", "an.t")
+        check_equal(head, "3 1 0", "rows, snapshot and schema of the statistics")
+        got = {c["column"]: c for c in map(json.loads, lines)}
+        want = {
+            "i": (2, 0, 1, 7, 4, 4), "b": (2, 1, -5, 9, 8, 8), "f": (1, 2, 1.5, 1.5, 4, 4),
+            "d": (2, 1, -1.25, 1e10, 8, 8), "de": (2, 1, "-0.05", "123.45", 8, 8), "s": (2, 1, None, None, 2, 3),
+            "da": (2, 1, "1969-12-29", "2024-05-14", 4, 4), "t": (2, 1, "00:00:00.000", "23:59:59.123", 4, 4),
+            "ts": (2, 1, "2024-05-14T10:00:00.000", "2024-05-14T10:00:00.120", 8, 8),
+            "tu": (2, 1, "1969-12-31T23:59:58.500123", "2024-05-14T10:00:00.000000", 8, 8),
+            "tl": (2, 1, "2024-05-14T10:00:00.500Z", "2024-05-14T11:00:00.000Z", 8, 8), "ok": (2, 1, False, True, 1, 1),
+            "bs": (1, 2, None, None, 3, 3), "a": (None, 2, None, None, None, None),
+        }
+        for number, (column, (distinct, nulls, low, high, average, longest)) in enumerate(want.items()):
+            check_equal(got.pop(column),
+                        {"column": column, "id": number, "distinct": distinct, "nulls": nulls, "min": low, "max": high,
+                         "avg": average, "longest": longest}, f"statistics of column {column}")
+        check_equal(got, {}, "columns with statistics")
+        rows = self.kelda.sql("SELECT * FROM an.\"t$statistics\";\n")
+        check_equal([json.loads(r) for r in rows], [json.loads(r) for r in self.java.call("system", "an.t", "statistics")],
+                    "rows of t$statistics")
+        check_equal([s.split()[1] for s in self.java.call("snapshots", "an.t")], ["APPEND", "ANALYZE"], "kinds of snapshots")
+        # They stay with what Java writes afterwards.
+        self.java.write("an.t", [{"i": 9}])
+        check_equal(self.java.call("statistics", "an.t")[0], "3 1 0", "statistics after another commit")
 
     INDEXED = [["id", "BIGINT"], ["n", "INT"], ["s", "STRING"], ["d", "DOUBLE"], ["de", "DECIMAL(10, 2)"], ["da", "DATE"],
                ["ts", "TIMESTAMP(3)"], ["tu", "TIMESTAMP(6)"], ["ok", "BOOLEAN"], ["m", mapping("STRING", "INT")]]

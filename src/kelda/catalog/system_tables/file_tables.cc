@@ -27,8 +27,6 @@ struct Moment {
 arrow::Result<Moment> MomentOf(const Request& request) {
   const TableContext& table = request.table;
   Moment moment;
-  ARROW_ASSIGN_OR_RAISE(auto format, table.options.Get(OptionKeys::kManifestFormat));
-  if (format != "avro") return Unsupported("option 'manifest.format' = '{}'", format);
   ARROW_ASSIGN_OR_RAISE(moment.snapshot, SnapshotOf(request));
   ARROW_ASSIGN_OR_RAISE(moment.table,
                         ContextForSnapshot(std::make_shared<TableContext>(table), moment.snapshot));

@@ -200,8 +200,6 @@ arrow::Result<std::vector<PartitionItem>> PartitionsOf(const NamedTable& table,
   std::vector<PartitionItem> items;
   ARROW_ASSIGN_OR_RAISE(auto snapshot, table.table->snapshots->Latest());
   if (!snapshot) return items;
-  ARROW_ASSIGN_OR_RAISE(auto format, table.table->options.Get(OptionKeys::kManifestFormat));
-  if (format != "avro") return Unsupported("option 'manifest.format' = '{}'", format);
   ARROW_ASSIGN_OR_RAISE(auto entries, ReadLiveEntries(*table.table, *snapshot, nullptr, token,
                                                       /*value_stats=*/false));
   std::unordered_map<std::string, size_t> places;

@@ -70,22 +70,26 @@ std::optional<int> FixedLength(const DataType& type) {
   }
 }
 
-/// The arguments of one column, as SQL over the table. Texts and bytes get no bounds, which may be
-/// long; nested values are only counted.
-std::string ColumnArguments(const DataField& field) {
+/// Up to this many rows distinct values are counted exactly: DuckDB's estimate is off by an eighth
+/// or more.
+constexpr int64_t kExactRowsMax = 1'000'000;
+
+/// The arguments of one column, as SQL over the table; `distinct` is the start of the function that
+/// counts distinct values. Texts and bytes get no bounds, which may be long; nested values are only
+/// counted.
+std::string ColumnArguments(const DataField& field, const std::string& distinct) {
   const std::string name = QuoteName(field.name);
   const std::string head = QuoteText(field.name) + ", ";
   if (const auto length = FixedLength(field.type)) {
-    return head +
-           fmt::format("approx_count_distinct({0}), count({0}), min({0}), max({0}), {1}, {1}", name,
-                       *length);
+    return head + fmt::format("{1}{0}), count({0}), min({0}), max({0}), {2}, {2}", name, distinct,
+                              *length);
   }
   if (field.type.IsString() || field.type.IsBytes()) {
     const char* measure = field.type.IsString() ? "length" : "octet_length";
     return head + fmt::format(
-                      "approx_count_distinct({0}), count({0}), NULL, NULL, "
-                      "ceil(coalesce(avg({1}({0})), 0))::BIGINT, coalesce(max({1}({0})), 0)",
-                      name, measure);
+                      "{1}{0}), count({0}), NULL, NULL, "
+                      "ceil(coalesce(avg({2}({0})), 0))::BIGINT, coalesce(max({2}({0})), 0)",
+                      name, distinct, measure);
   }
   return head + fmt::format("NULL, count({0}), NULL, NULL, NULL, NULL", name);
 }
@@ -134,8 +138,12 @@ duckdb::unique_ptr<duckdb::TableRef> BindAnalyze(ClientContext& context,
   std::string arguments =
       fmt::format("{}, {}, {}, count(*)", QuoteText(found.ParentCatalog().GetName()),
                   QuoteText(found.ParentSchema().name), QuoteText(found.name));
+  auto& transaction = found.ParentCatalog().Cast<PaimonCatalog>().TransactionOf(context);
+  const auto snapshot = ValueOrThrow(transaction.SnapshotToRead(entry->source().id));
+  const bool exact = !snapshot || snapshot->total_record_count <= kExactRowsMax;
   for (const DataField* field : WantedFields(*entry, input.inputs))
-    arguments += ", " + ColumnArguments(*field);
+    arguments +=
+        ", " + ColumnArguments(*field, exact ? "count(DISTINCT " : "approx_count_distinct(");
   return Subquery(fmt::format("SELECT kelda_set_statistics({}) AS analyzed_rows FROM {}.{}.{}",
                               arguments, QuoteName(found.ParentCatalog().GetName()),
                               QuoteName(found.ParentSchema().name), QuoteName(found.name)));
@@ -153,7 +161,7 @@ std::optional<std::string> BoundText(const Value& value, const DataField& field)
 }
 
 AnalyzedColumn StatisticsOfColumn(const DataField& field, int64_t rows,
-                                    const std::vector<Value>& values, size_t at) {
+                                  const std::vector<Value>& values, size_t at) {
   AnalyzedColumn column;
   column.column_id = field.id;
   const int64_t count = values[at + 2].GetValue<int64_t>();

@@ -11,6 +11,7 @@
 #include <duckdb/common/types/data_chunk.hpp>
 #include <duckdb/function/table_function.hpp>
 #include <duckdb/main/client_data.hpp>
+#include <duckdb/main/database_manager.hpp>
 #include <duckdb/main/extension/extension_loader.hpp>
 #include <duckdb/parser/qualified_name.hpp>
 #include <duckdb/planner/binder.hpp>
@@ -52,7 +53,10 @@ duckdb::unique_ptr<duckdb::FunctionData> Bind(duckdb::ClientContext& context,
   }
   const auto& path = *duckdb::ClientData::Get(context).catalog_search_path;
   data->schemas.emplace_back(TEMP_CATALOG, DEFAULT_SCHEMA);
-  data->schemas.push_back(path.GetDefault());
+  auto current = path.GetDefault();
+  if (current.catalog.empty())
+    current.catalog = duckdb::DatabaseManager::GetDefaultDatabase(context);
+  data->schemas.push_back(std::move(current));
   for (const auto& entry : path.GetSetPaths()) {
     const bool known = std::any_of(
         data->schemas.begin(), data->schemas.end(), [&](const duckdb::CatalogSearchEntry& other) {

@@ -28,6 +28,8 @@ import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.Schema;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.paimon.stats.ColStats;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.CommitMessage;
@@ -46,6 +48,8 @@ public final class Main {
                     + "read WAREHOUSE db.table [SNAPSHOT]           sorted rows\n"
                     + "files WAREHOUSE db.table                     live data files of the newest snapshot\n"
                     + "snapshots WAREHOUSE db.table                 id, kind, user, total rows\n"
+                    + "system WAREHOUSE db.table NAME               sorted rows of the system table db.table$NAME\n"
+                    + "statistics WAREHOUSE db.table               what ANALYZE found, one column a line\n"
                     + "filtered WAREHOUSE db.table COUNT SEED       random filters against a full read\n"
                     + "race WAREHOUSE db.table USER FIRST COUNT     one-row commits to a table (k INT, w STRING)\n"
                     + "bench-append WAREHOUSE db.table ROWS THREADS\n"
@@ -116,6 +120,9 @@ public final class Main {
             catalog.createDatabase(name[0], true);
             return Bench.append(catalog, id, Long.parseLong(a.get(3)), Integer.parseInt(a.get(4)));
         }
+        if (a.get(0).equals("system")) {
+            return read(catalog.getTable(new Identifier(name[0], name[1], null, a.get(3))));
+        }
         FileStoreTable table = (FileStoreTable) catalog.getTable(id);
         switch (a.get(0)) {
             case "write":
@@ -126,6 +133,8 @@ public final class Main {
                 return LiveFiles.of(table);
             case "snapshots":
                 return snapshots(table);
+            case "statistics":
+                return statistics(table);
             case "filtered":
                 return FilteredReads.compare(table, Integer.parseInt(a.get(3)), Long.parseLong(a.get(4)));
             case "bench-plan":
@@ -198,6 +207,30 @@ public final class Main {
             out.add(s.id() + " " + s.commitKind() + " " + s.commitUser() + " " + s.totalRecordCount());
         }
         return out;
+    }
+
+    /** Rows, snapshot and schema first; bounds as values of the column's type. */
+    private static List<String> statistics(FileStoreTable table) {
+        Statistics s = table.statistics().orElseThrow();
+        List<String> out = new ArrayList<>();
+        out.add(s.mergedRecordCount().getAsLong() + " " + s.snapshotId() + " " + s.schemaId());
+        for (var f : table.rowType().getFields()) {
+            ColStats<?> c = s.colStats().get(f.name());
+            if (c == null) {
+                continue;
+            }
+            out.add(
+                    "{\"column\":" + JsonForm.quote(f.name()) + ",\"id\":" + c.colId()
+                            + ",\"distinct\":" + number(c.distinctCount()) + ",\"nulls\":" + number(c.nullCount())
+                            + ",\"min\":" + JsonForm.text(c.min().orElse(null), f.type())
+                            + ",\"max\":" + JsonForm.text(c.max().orElse(null), f.type())
+                            + ",\"avg\":" + number(c.avgLen()) + ",\"longest\":" + number(c.maxLen()) + "}");
+        }
+        return out;
+    }
+
+    private static String number(java.util.OptionalLong value) {
+        return value.isPresent() ? Long.toString(value.getAsLong()) : "null";
     }
 
     private static List<String> race(FileStoreTable table, String user, int first, int count) throws Exception {
