@@ -1,5 +1,8 @@
 #include "kelda/write/file_rewriter.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "kelda/index/deletion_vector_rewrite.h"
 #include "kelda/read/file_read.h"
 #include "kelda/types/special_fields.h"
@@ -32,6 +35,21 @@ arrow::Result<size_t> AttachVectors(const TableContext& table,
   }
   if (count == 0) split->deletion_files.clear();
   return count;
+}
+
+arrow::Status CopyRows(FormatReader* reader, const RewriteOptions& options,
+                       MemoryReservation* reservation, RollingFileWriter* writer) {
+  while (true) {
+    ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
+    if (batch == nullptr) return arrow::Status::OK();
+    if (batch->num_rows() == 0) continue;
+    ARROW_RETURN_NOT_OK(writer->Write(*batch));
+    if (!reservation->Resize(writer->BufferedBytes()).ok()) {
+      ARROW_RETURN_NOT_OK(writer->FlushRowGroup());
+      ARROW_RETURN_NOT_OK(reservation->Resize(writer->BufferedBytes()));
+    }
+    if (options.on_rows) options.on_rows(batch->num_rows());
+  }
 }
 
 }  // namespace
@@ -72,17 +90,7 @@ arrow::Result<std::vector<DataFileMeta>> RewriteFiles(
   read.token = options.token;
   for (const DataFileMeta& file : split.files) {
     ARROW_ASSIGN_OR_RAISE(auto reader, OpenDataFile(*table, split, file, read));
-    while (true) {
-      ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
-      if (batch == nullptr) break;
-      if (batch->num_rows() == 0) continue;
-      ARROW_RETURN_NOT_OK(writer.Write(*batch));
-      if (!reservation.Resize(writer.BufferedBytes()).ok()) {
-        ARROW_RETURN_NOT_OK(writer.FlushRowGroup());
-        ARROW_RETURN_NOT_OK(reservation.Resize(writer.BufferedBytes()));
-      }
-      if (options.on_rows) options.on_rows(batch->num_rows());
-    }
+    ARROW_RETURN_NOT_OK(CopyRows(reader.get(), options, &reservation, &writer));
   }
   return writer.Finish();
 }
@@ -110,6 +118,48 @@ arrow::Result<CommitMessage> CompactFiles(const TableContextPtr& table,
     }
     message.compact_deleted_index_files = std::move(rewrite->deleted);
     message.compact_new_index_files = std::move(rewrite->added);
+  }
+  message.compact_before = std::move(bucket.files);
+  return message;
+}
+
+arrow::Result<CommitMessage> CompactRowGroups(const TableContextPtr& table, Split bucket,
+                                              std::vector<DataFileMeta> files,
+                                              const RewriteOptions& options) {
+  ARROW_ASSIGN_OR_RAISE(auto of_table, DataFileSettings::Make(*table));
+  auto settings = std::make_shared<DataFileSettings>(*of_table);
+  // One file, as in Java: rows of one range of ids stay together.
+  settings->target_file_size = std::numeric_limits<int64_t>::max();
+  bucket.files = std::move(files);
+  bucket.data_evolution = true;
+  CommitMessage message;
+  message.partition = bucket.partition;
+  message.bucket = bucket.bucket;
+  message.total_buckets = bucket.total_buckets;
+  int64_t min_sequence = std::numeric_limits<int64_t>::max();
+  int64_t max_sequence = 0;
+  int64_t first_row_id = std::numeric_limits<int64_t>::max();
+  for (const DataFileMeta& file : bucket.files) {
+    min_sequence = std::min(min_sequence, file.min_sequence_number);
+    max_sequence = std::max(max_sequence, file.max_sequence_number);
+    first_row_id = std::min(first_row_id, file.first_row_id.value_or(0));
+  }
+  ARROW_ASSIGN_OR_RAISE(auto reservation,
+                        table->env.budget->TryReserve(0, "rewriting files of " + table->name));
+  RollingFileWriter writer(table, settings, bucket.bucket_dir);
+  TableReadOptions read;
+  read.columns = settings->fields;
+  read.token = options.token;
+  for (const ReadUnit& unit : ReadUnits(bucket)) {
+    ARROW_ASSIGN_OR_RAISE(auto reader, OpenReadUnit(*table, bucket, unit, read));
+    ARROW_RETURN_NOT_OK(CopyRows(reader.get(), options, &reservation, &writer));
+  }
+  ARROW_ASSIGN_OR_RAISE(message.compact_after, writer.Finish());
+  for (DataFileMeta& file : message.compact_after) {
+    file.first_row_id = first_row_id;
+    first_row_id += file.row_count;
+    file.min_sequence_number = min_sequence;
+    file.max_sequence_number = max_sequence;
   }
   message.compact_before = std::move(bucket.files);
   return message;

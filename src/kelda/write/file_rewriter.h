@@ -43,4 +43,11 @@ arrow::Result<CommitMessage> CompactFiles(const TableContextPtr& table,
                                           const std::vector<IndexManifestEntry>& vectors,
                                           const RewriteOptions& options);
 
+/// Put the columns of `files`, ordinary files of a data-evolution table whose row ids follow one
+/// another without a gap, together into one file that keeps these ids (spec 02 §7.6). On failure
+/// nothing new is left.
+arrow::Result<CommitMessage> CompactRowGroups(const TableContextPtr& table, Split bucket,
+                                              std::vector<DataFileMeta> files,
+                                              const RewriteOptions& options);
+
 }  // namespace kelda

@@ -8,6 +8,7 @@
 #include "kelda/index/deletion_vector_rewrite.h"
 #include "kelda/maintain/compact/append_compact_planner.h"
 #include "kelda/maintain/compact/compact_commit.h"
+#include "kelda/maintain/compact/row_group_planner.h"
 #include "kelda/scan/live_entries.h"
 #include "kelda/scan/partition_filter.h"
 #include "kelda/write/append_writer.h"
@@ -76,7 +77,8 @@ class CompactJob {
     ARROW_ASSIGN_OR_RAISE(settings_, CompactionFileSettings(*table_));
     ARROW_RETURN_NOT_OK(OpenEntries());
     ARROW_RETURN_NOT_OK(FindIdlePartitions());
-    ARROW_RETURN_NOT_OK(buckets > 0 ? CompactBuckets() : CompactSmallFiles());
+    ARROW_ASSIGN_OR_RAISE(data_evolution_, o.Get(OptionKeys::kDataEvolutionEnabled));
+    ARROW_RETURN_NOT_OK(buckets > 0 || data_evolution_ ? CompactPartitions() : CompactSmallFiles());
     return std::move(result_);
   }
 
@@ -169,9 +171,9 @@ class CompactJob {
     return RunTasks(std::move(tasks));
   }
 
-  /// A table with fixed buckets: partitions are taken together as long as their files are few
-  /// enough to be held.
-  arrow::Status CompactBuckets() {
+  /// Where all files of a bucket have to be seen at once: partitions are taken together as long as
+  /// their files are few enough to be held.
+  arrow::Status CompactPartitions() {
     std::mutex mutex;
     std::map<std::string, int64_t> counts;
     ARROW_RETURN_NOT_OK(live_->ForEach([&](int64_t, ManifestEntry&& entry) {
@@ -183,18 +185,17 @@ class CompactJob {
     wanted_.emplace();
     for (const auto& [partition, count] : counts) {
       if (files > 0 && files + count > files_per_round_) {
-        ARROW_RETURN_NOT_OK(CompactWantedBuckets());
+        ARROW_RETURN_NOT_OK(CompactWantedPartitions());
         wanted_->clear();
         files = 0;
       }
       wanted_->insert(partition);
       files += count;
     }
-    return files == 0 ? arrow::Status::OK() : CompactWantedBuckets();
+    return files == 0 ? arrow::Status::OK() : CompactWantedPartitions();
   }
 
-  arrow::Status CompactWantedBuckets() {
-    ARROW_ASSIGN_OR_RAISE(auto rule, BucketCompactionRule::Make(*table_));
+  arrow::Status CompactWantedPartitions() {
     std::mutex mutex;
     std::map<BucketKey, Task> buckets;
     ARROW_RETURN_NOT_OK(live_->ForEach([&](int64_t, ManifestEntry&& entry) {
@@ -208,22 +209,45 @@ class CompactJob {
     }));
     std::vector<Task> tasks;
     for (auto& [key, bucket] : buckets) {
-      std::stable_sort(bucket.files.begin(), bucket.files.end(),
-                       [](const DataFileMeta& a, const DataFileMeta& b) {
-                         return a.min_sequence_number < b.min_sequence_number;
-                       });
-      std::function<bool(const DataFileMeta&)> has_deletions;
-      if (deletion_vectors_) {
-        has_deletions = [&, &bucket = bucket](const DataFileMeta& file) {
-          return vectors_.Find(bucket.partition, file.file_name) != nullptr;
-        };
+      if (data_evolution_) {
+        ARROW_RETURN_NOT_OK(PackBucket(std::move(bucket), &tasks));
+      } else {
+        ARROW_RETURN_NOT_OK(PickBucket(std::move(bucket), &tasks));
       }
-      bucket.files = request_.strategy == CompactRequest::Strategy::kFull
-                         ? rule.PickFull(std::move(bucket.files), has_deletions)
-                         : rule.PickAuto(&bucket.files);
-      if (!bucket.files.empty()) tasks.push_back(std::move(bucket));
     }
     return RunTasks(std::move(tasks));
+  }
+
+  /// Files of one fixed bucket.
+  arrow::Status PickBucket(Task bucket, std::vector<Task>* tasks) const {
+    ARROW_ASSIGN_OR_RAISE(auto rule, BucketCompactionRule::Make(*table_));
+    std::stable_sort(bucket.files.begin(), bucket.files.end(),
+                     [](const DataFileMeta& a, const DataFileMeta& b) {
+                       return a.min_sequence_number < b.min_sequence_number;
+                     });
+    std::function<bool(const DataFileMeta&)> has_deletions;
+    if (deletion_vectors_) {
+      has_deletions = [&](const DataFileMeta& file) {
+        return vectors_.Find(bucket.partition, file.file_name) != nullptr;
+      };
+    }
+    bucket.files = request_.strategy == CompactRequest::Strategy::kFull
+                       ? rule.PickFull(std::move(bucket.files), has_deletions)
+                       : rule.PickAuto(&bucket.files);
+    if (!bucket.files.empty()) tasks->push_back(std::move(bucket));
+    return arrow::Status::OK();
+  }
+
+  /// Files of one partition under data evolution.
+  arrow::Status PackBucket(Task bucket, std::vector<Task>* tasks) const {
+    ARROW_ASSIGN_OR_RAISE(auto rule, AppendCompactPlanner::Rule::Make(*table_));
+    auto packed = PackRowGroups(rule, std::move(bucket.files));
+    if (!packed.ok()) return WithContext(packed.status(), "table " + table_->name);
+    for (auto& files : *packed) {
+      tasks->push_back(bucket);
+      tasks->back().files = std::move(files);
+    }
+    return arrow::Status::OK();
   }
 
   arrow::Status RunTasks(std::vector<Task> tasks) {
@@ -265,9 +289,14 @@ class CompactJob {
     options.on_rows = [this](int64_t rows) {
       Report([&](CompactProgress* p) { p->rows += rows; });
     };
-    ARROW_ASSIGN_OR_RAISE(*message,
-                          CompactFiles(table_, settings_, std::move(bucket), std::move(task.files),
-                                       vectors_.Entries(task.partition, task.bucket), options));
+    if (data_evolution_) {
+      ARROW_ASSIGN_OR_RAISE(
+          *message, CompactRowGroups(table_, std::move(bucket), std::move(task.files), options));
+    } else {
+      ARROW_ASSIGN_OR_RAISE(
+          *message, CompactFiles(table_, settings_, std::move(bucket), std::move(task.files),
+                                 vectors_.Entries(task.partition, task.bucket), options));
+    }
     Report([](CompactProgress* p) { ++p->tasks_done; });
     return arrow::Status::OK();
   }
@@ -283,6 +312,7 @@ class CompactJob {
   const CompactRequest& request_;
   Snapshot snapshot_;
   bool deletion_vectors_ = false;
+  bool data_evolution_ = false;
   int64_t files_per_round_ = 0;
   std::shared_ptr<const DataFileSettings> settings_;
   VectorIndex vectors_;
@@ -298,9 +328,12 @@ class CompactJob {
 /// What compaction of this version cannot do.
 arrow::Status CheckCompactable(const TableContext& table) {
   ARROW_RETURN_NOT_OK(table.CheckWritable());
-  ARROW_ASSIGN_OR_RAISE(bool data_evolution, table.options.Get(OptionKeys::kDataEvolutionEnabled));
-  if (data_evolution)
-    return Unsupported("table {}: compaction with 'data-evolution.enabled'", table.name);
+  if (!table.schema->primary_keys.empty())
+    return Unsupported("table {}: compaction of tables with a primary key", table.name);
+  for (const DataField& field : table.fields()) {
+    if (field.type.root() == TypeRoot::kBlob)
+      return Unsupported("table {}: compaction with the BLOB column '{}'", table.name, field.name);
+  }
   ARROW_ASSIGN_OR_RAISE(bool clustering, table.options.Get(OptionKeys::kClusteringIncremental));
   if (clustering)
     return Unsupported("table {}: compaction with 'clustering.incremental'", table.name);

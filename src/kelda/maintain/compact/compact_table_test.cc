@@ -1,11 +1,16 @@
 #include "kelda/maintain/compact/compact_table.h"
 
+#include <arrow/array/util.h>
 #include <gtest/gtest.h>
 
 #include "kelda/base/log.h"
 #include "kelda/base/test_matchers.h"
 #include "kelda/io/file_io.h"
 #include "kelda/maintain/compact/compact_test_table.h"
+#include "kelda/maintain/compact/row_group_planner.h"
+#include "kelda/read/file_read.h"
+#include "kelda/row/binary_row.h"
+#include "kelda/write/file_rewriter.h"
 
 namespace kelda {
 namespace {
@@ -202,6 +207,106 @@ TEST_F(CompactTableTest, RowIdsSurvive) {
   ASSERT_OK_AND_ASSIGN(after, t_.RowIds());
   EXPECT_EQ(after, before);
   ExpectKeys(60);
+}
+
+TEST_F(CompactTableTest, ColumnsOfTheSameRowsComeTogether) {
+  ASSERT_OK(t_.Create({{"row-tracking.enabled", "true"},
+                       {"data-evolution.enabled", "true"},
+                       {"compaction.min.file-num", "2"}}));
+  for (int i = 0; i < 3; ++i) ASSERT_OK(t_.Insert(i * 10, 10));
+  // A file with new values of v for rows 10 to 19.
+  const DataField v = t_.table()->fields()[1];
+  ASSERT_OK_AND_ASSIGN(auto of_table, DataFileSettings::Make(*t_.table()));
+  auto settings = std::make_shared<DataFileSettings>(*of_table);
+  settings->fields = {v};
+  settings->write_cols = {{"v"}};
+  ASSERT_OK_AND_ASSIGN(settings->stats, ValueStatsRule::Make(*t_.table(), {v}));
+  CommitMessage message;
+  message.partition = EmptySerializedRow();
+  ASSERT_OK_AND_ASSIGN(Split bucket, EmptySplit(*t_.table(), message.partition, 0));
+  RollingFileWriter writer(t_.table(), settings, bucket.bucket_dir);
+  ASSERT_OK_AND_ASSIGN(auto values, arrow::MakeArrayFromScalar(arrow::StringScalar("new"), 10));
+  ASSERT_OK(writer.Write(
+      *arrow::RecordBatch::Make(arrow::schema({arrow::field("v", arrow::utf8())}), 10, {values})));
+  ASSERT_OK_AND_ASSIGN(message.new_files, writer.Finish());
+  message.new_files[0].first_row_id = 10;
+  ASSERT_OK_AND_ASSIGN(auto committer, Committer::Make(t_.table()));
+  Committable committable;
+  committable.messages = {message};
+  ASSERT_OK(committer->Commit(committable));
+  ASSERT_OK_AND_ASSIGN(auto before, t_.RowIds());
+
+  const CompactResult result = Compact();
+  EXPECT_EQ(result.files_before, 4);
+  EXPECT_EQ(result.files_after, 1);
+  const DataFileMeta file = t_.Plan().splits.at(0).files.at(0);
+  EXPECT_EQ(file.first_row_id, 0);
+  EXPECT_EQ(file.row_count, 30);
+  EXPECT_EQ(file.file_source, kFileSourceAppend);
+  EXPECT_FALSE(file.write_cols.has_value());
+  EXPECT_EQ(file.min_sequence_number, 1);
+  EXPECT_EQ(file.max_sequence_number, 4);
+  ASSERT_OK_AND_ASSIGN(auto after, t_.RowIds());
+  ASSERT_EQ(after.size(), 30u);
+  for (const auto& [key, ids] : before) EXPECT_EQ(after[key].first, ids.first);
+  TableReadOptions read;
+  read.columns = t_.table()->fields();
+  std::map<int64_t, std::string> texts;
+  ASSERT_OK(ReadPlan(*t_.table(), t_.Plan(), read, [&](std::shared_ptr<arrow::RecordBatch> batch) {
+    for (int64_t i = 0; i < batch->num_rows(); ++i) {
+      texts[static_cast<const arrow::Int64Array&>(*batch->column(0)).Value(i)] =
+          static_cast<const arrow::StringArray&>(*batch->column(1)).GetString(i);
+    }
+    return arrow::Status::OK();
+  }));
+  ASSERT_EQ(texts.size(), 30u);
+  for (const auto& [key, text] : texts) EXPECT_EQ(text == "new", key >= 10 && key < 20) << key;
+  EXPECT_TRUE(Compact().snapshot_ids.empty());
+}
+
+DataFileMeta RowFile(const std::string& name, int64_t first, int64_t rows, int64_t size) {
+  DataFileMeta file;
+  file.file_name = name;
+  file.first_row_id = first;
+  file.row_count = rows;
+  file.file_size = size;
+  return file;
+}
+
+TEST(RowGroupPlannerTest, Packs) {
+  AppendCompactPlanner::Rule rule;
+  rule.target_file_size = 100;
+  rule.open_file_cost = 10;
+  rule.min_file_num = 2;
+  auto pack = [&](std::vector<DataFileMeta> files) {
+    std::vector<std::string> tasks;
+    auto packed = PackRowGroups(rule, std::move(files));
+    EXPECT_OK(packed);
+    for (const auto& task : *packed) {
+      std::string names;
+      for (const DataFileMeta& file : task) names += file.file_name;
+      tasks.push_back(names);
+    }
+    return tasks;
+  };
+  using Tasks = std::vector<std::string>;
+  EXPECT_EQ(pack({}), Tasks{});
+  EXPECT_EQ(pack({RowFile("b", 10, 10, 1), RowFile("a", 0, 10, 1), RowFile("c", 10, 10, 1)}),
+            (Tasks{"abc"}));
+  // A gap ends a task; a file alone is none.
+  EXPECT_EQ(pack({RowFile("a", 0, 10, 1), RowFile("b", 11, 10, 1), RowFile("c", 21, 9, 1)}),
+            (Tasks{"bc"}));
+  // Enough for one file.
+  EXPECT_EQ(pack({RowFile("a", 0, 5, 60), RowFile("b", 5, 5, 60), RowFile("c", 10, 5, 60),
+                  RowFile("d", 15, 5, 60)}),
+            (Tasks{"ab", "cd"}));
+  // Columns of rows that are large already: they alone, what waits goes before them.
+  EXPECT_EQ(pack({RowFile("a", 0, 5, 10), RowFile("b", 5, 5, 10), RowFile("c", 10, 5, 90),
+                  RowFile("d", 10, 5, 20), RowFile("e", 15, 5, 10)}),
+            (Tasks{"cd", "ab"}));
+  EXPECT_EQ(pack({RowFile("a", 0, 5, 10), RowFile("x.blob", 0, 2, 10), RowFile("b", 5, 5, 10)}),
+            (Tasks{"ab"}));
+  EXPECT_FALSE(PackRowGroups(rule, {RowFile("a", 0, 5, 1), RowFile("b", 3, 5, 1)}).ok());
 }
 
 TEST_F(CompactTableTest, BucketsFullAndMinor) {

@@ -284,6 +284,8 @@ class SortJob {
 
 arrow::Status CheckSortable(const TableContext& table, const SortRequest& request) {
   ARROW_RETURN_NOT_OK(table.CheckWritable());
+  if (!table.schema->primary_keys.empty())
+    return Unsupported("table {}: sorting tables with a primary key", table.name);
   const Options& o = table.options;
   ARROW_ASSIGN_OR_RAISE(int32_t buckets, o.Get(OptionKeys::kBucket));
   if (buckets != -1)
