@@ -6,6 +6,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${KELDA_INTEROP_DIR:-$here/../../build/interop}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+exec 9>"$out/lock"
+flock 9
 stamp=$out/java.stamp
 sum=$(cd "$here/java" && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$sum" ] && [ -f "$out/java/interop-1.jar" ]; then

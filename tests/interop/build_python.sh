@@ -4,12 +4,14 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv=$here/../../build/deps/pypaimon-venv
+mkdir -p "$(dirname "$venv")"
+exec 9>"$venv.lock"
+flock 9
 sum=$(sha256sum <"$here/requirements.txt" | cut -d' ' -f1)
 if [ -f "$venv/.stamp" ] && [ "$(cat "$venv/.stamp")" = "$sum" ]; then
   exit 0
 fi
 rm -rf "$venv"
-mkdir -p "$(dirname "$venv")"
 python3 -m venv "$venv" || {
   echo "error: cannot make a venv; run: apt-get install -y --no-install-recommends python3-venv" >&2
   exit 1

@@ -17,8 +17,8 @@ class EngineError(Exception):
     pass
 
 
-def java_command(*words, heap="-Xmx1g"):
-    return ["java", heap, "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8",
+def java_command(*words, heap="-Xmx1g", flags=()):
+    return ["java", heap, *flags, "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8",
             "-cp", f"{JAVA_DIR}/interop-1.jar:{JAVA_DIR}/lib/*", "kelda.interop.Main", *words]
 
 
@@ -44,7 +44,8 @@ class Server:
             raise EngineError(f"{words[0]}: the process ended: {self._errors.read()[-2000:].decode(errors='replace')}")
         reply = json.loads(line)
         if "error" in reply:
-            raise EngineError(f"{words}: {reply['error'][:2000]}")
+            text = reply["error"]
+            raise EngineError(f"{words}: {text if len(text) < 4000 else text[:2000] + ' ... ' + text[-2000:]}")
         return reply["lines"]
 
     def close(self):
@@ -60,7 +61,7 @@ class Engine:
         self._warehouse = warehouse
         self._scratch = scratch
 
-    def _file(self, text):
+    def file(self, text):
         path = os.path.join(self._scratch, "input")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -68,10 +69,10 @@ class Engine:
 
     def create(self, table, fields, partition=(), options=None):
         spec = {"fields": fields, "partition": list(partition), "options": options or {}}
-        self._server.call("create", self._warehouse, table, self._file(json.dumps(spec)))
+        self._server.call("create", self._warehouse, table, self.file(json.dumps(spec)))
 
     def write(self, table, rows):
-        self._server.call("write", self._warehouse, table, self._file(values.json_lines(rows)))
+        self._server.call("write", self._warehouse, table, self.file(values.json_lines(rows)))
 
     def read(self, table, snapshot=None):
         return self._server.call("read", self._warehouse, table, *([str(snapshot)] if snapshot else []))
@@ -83,8 +84,8 @@ class Engine:
         return self._server.call(command, self._warehouse, table, *words)
 
 
-def java_server(heap="-Xmx1g"):
-    return Server(java_command("serve", heap=heap))
+def java_server(heap="-Xmx1g", flags=()):
+    return Server(java_command("serve", heap=heap, flags=flags))
 
 
 def pypaimon_server():

@@ -50,6 +50,8 @@ public final class Main {
                     + "snapshots WAREHOUSE db.table                 id, kind, user, total rows\n"
                     + "system WAREHOUSE db.table NAME               sorted rows of the system table db.table$NAME\n"
                     + "statistics WAREHOUSE db.table               what ANALYZE found, one column a line\n"
+                    + "alter WAREHOUSE db.table CHANGES.json        changes of columns, see Changes\n"
+                    + "delete WAREHOUSE db.table BY REST            by deletion vectors, rows where first column mod BY = REST\n"
                     + "filtered WAREHOUSE db.table COUNT SEED       random filters against a full read\n"
                     + "race WAREHOUSE db.table USER FIRST COUNT     one-row commits to a table (k INT, w STRING)\n"
                     + "bench-append WAREHOUSE db.table ROWS THREADS\n"
@@ -135,6 +137,11 @@ public final class Main {
                 return snapshots(table);
             case "statistics":
                 return statistics(table);
+            case "alter":
+                catalog.alterTable(id, Changes.schema(JSON.readTree(Files.readAllBytes(Paths.get(a.get(3))))), false);
+                return List.of();
+            case "delete":
+                return Changes.delete(table, Integer.parseInt(a.get(3)), Integer.parseInt(a.get(4)));
             case "filtered":
                 return FilteredReads.compare(table, Integer.parseInt(a.get(3)), Long.parseLong(a.get(4)));
             case "bench-plan":
