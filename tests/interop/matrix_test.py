@@ -310,7 +310,7 @@ def plan_deletions(plan):
                 plan.cell(f"{name}, compacted", ("kelda", "java"), form, packed)
                 plan.cell(f"{name}, compacted", ("kelda", "python"), form, packed)
                 plan.cell(name, ("kelda", "java"), form, None, limit="Kelda has no DELETE with a condition yet")
-                plan.cell(name, ("python", "kelda"), form, None, limit="pypaimon writes no deletion vectors of append tables")
+                plan.cell(name, ("python", "kelda"), form, None, limit="pypaimon deletes rows of data-evolution tables only")
 
 
 def plan_tracking(plan):
