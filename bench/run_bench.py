@@ -242,6 +242,56 @@ class Bench:
                        f"Kelda with --memory 512MB; DuckDB without a limit; {len(self.data_files(warehouse, 't')):,} "
                        "files by Kelda")
 
+    def unaware_compact(self):
+        """2,000 INSERTs of 10,000 rows each become few files."""
+        path, rows = self.source(20_000_000)
+        files = max(20, int(2000 * self.scale))
+        want = self.checksum("rows", path)
+        made, warehouse, java_warehouse = (self.fresh("unaware-compact" + suffix) for suffix in ("-source", "", "-peer"))
+        self.new_table(made, "t")
+        inserts = [f"INSERT INTO t SELECT * FROM source.rows WHERE id >= {rows * i // files} AND id < {rows * (i + 1) // files}"
+                   for i in range(files)]
+        print(f"making a table of {files:,} files", flush=True)
+        self.kelda(made, f"ATTACH '{path}' AS source (READ_ONLY)", ";".join(inserts))
+        live = 'SELECT count(*) AS files, sum(record_count)::VARCHAR AS rows FROM "t$files"'
+
+        def again(folder):
+            shutil.rmtree(folder)
+            shutil.copytree(made, folder)
+
+        def compacted(folder, sides):
+            sides.append(json.loads(self.kelda(folder, live).output))
+            got = json.loads(self.kelda(folder, CHECKSUM.format(source="t")).output)
+            if {k: str(v) for k, v in got.items()} != {k: str(v) for k, v in json.loads(want).items()}:
+                raise BenchError(f"other rows after compaction: {got}, want {want}")
+
+        mine, javas = [], []
+
+        def kelda_turn():
+            again(warehouse)
+            done = self.kelda(warehouse, CLOCK, "CALL sys.compact(table => 't')", CLOCK)
+            compacted(warehouse, mine)
+            return self.between_clocks(done.output)[0], done.peak_rss_bytes
+
+        server = self.java_server()
+        try:
+            def java_turn():
+                again(java_warehouse)
+                reply = json.loads(server.call("bench-compact", java_warehouse, "default.t", str(self.threads))[0])
+                compacted(java_warehouse, javas)
+                return reply["seconds"], reply["peak_rss_bytes"]
+
+            java_turn()
+            kelda, java = self.side("kelda", rows), self.side("java", rows)
+            measure.take_turns(self.runs, [(kelda, kelda_turn), (java, java_turn)])
+        finally:
+            server.close()
+        if mine[-1] != javas[-1]:
+            raise BenchError(f"Kelda leaves {mine[-1]}, Java {javas[-1]}")
+        ratio = java.median / kelda.median
+        measure.report(RESULTS, "unaware-compact", self.scale, kelda, [java], [("ratio >= 4", ratio >= 4)],
+                       f"{files:,} files become {mine[-1]['files']}, {self.threads} threads each, Java warmed up")
+
     # ------------------------------------------------------------ reading
 
     def scan(self):
@@ -409,7 +459,8 @@ class Bench:
 
 def main():
     benchmarks = {"append-write": Bench.append_write, "append-java": Bench.append_java,
-                  "append-partitions": Bench.append_partitions, "scan": Bench.scan, "index-skip": Bench.index_skip,
+                  "append-partitions": Bench.append_partitions, "unaware-compact": Bench.unaware_compact,
+                  "scan": Bench.scan, "index-skip": Bench.index_skip,
                   "plan": Bench.plan,
                   "start": Bench.start}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

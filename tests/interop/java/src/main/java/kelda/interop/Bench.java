@@ -8,7 +8,11 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.paimon.append.AppendCompactCoordinator;
+import org.apache.paimon.append.AppendCompactTask;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.Identifier;
 import org.apache.paimon.data.BinaryArray;
@@ -22,6 +26,7 @@ import org.apache.paimon.io.CompactIncrement;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.io.DataIncrement;
 import org.apache.paimon.manifest.FileSource;
+import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.schema.Schema;
 import org.apache.paimon.stats.SimpleStats;
 import org.apache.paimon.table.FileStoreTable;
@@ -180,6 +185,43 @@ final class Bench {
         double seconds = (System.nanoTime() - start) / 1e9;
         return List.of("{\"seconds\":" + seconds + ",\"files\":" + files + ",\"rows\":" + rows
                 + ",\"peak_rss_bytes\":" + peakRssBytes() + "}");
+    }
+
+    /** Merges the small files of a table without buckets, tasks spread over THREADS threads, as one commit. */
+    static List<String> compact(FileStoreTable table, int threads) throws Exception {
+        System.gc();
+        long start = System.nanoTime();
+        Queue<AppendCompactTask> tasks = new ConcurrentLinkedQueue<>(new AppendCompactCoordinator(table, false).run());
+        int count = tasks.size();
+        List<CommitMessage> messages = Collections.synchronizedList(new ArrayList<>());
+        List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
+        List<Thread> workers = new ArrayList<>();
+        for (int t = 0; t < threads; t++) {
+            Thread worker = new Thread(() -> {
+                try {
+                    BaseAppendFileStoreWrite w = (BaseAppendFileStoreWrite) (Object) table.store().newWrite("bench");
+                    for (AppendCompactTask task = tasks.poll(); task != null; task = tasks.poll()) {
+                        messages.add(task.doCompact(table, w));
+                    }
+                    w.close();
+                } catch (Throwable e) {
+                    failures.add(e);
+                }
+            });
+            workers.add(worker);
+            worker.start();
+        }
+        for (Thread worker : workers) {
+            worker.join();
+        }
+        if (!failures.isEmpty()) {
+            throw new IllegalStateException("compaction failed", failures.get(0));
+        }
+        try (TableCommitImpl c = table.newCommit("bench")) {
+            c.commit(Long.MAX_VALUE, messages);
+        }
+        double seconds = (System.nanoTime() - start) / 1e9;
+        return List.of("{\"seconds\":" + seconds + ",\"tasks\":" + count + ",\"peak_rss_bytes\":" + peakRssBytes() + "}");
     }
 
     private static long peakRssBytes() throws Exception {

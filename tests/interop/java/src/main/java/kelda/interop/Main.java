@@ -55,6 +55,7 @@ public final class Main {
                     + "filtered WAREHOUSE db.table COUNT SEED       random filters against a full read\n"
                     + "race WAREHOUSE db.table USER FIRST COUNT     one-row commits to a table (k INT, w STRING)\n"
                     + "bench-append WAREHOUSE db.table ROWS THREADS\n"
+                    + "bench-compact WAREHOUSE db.table THREADS\n"
                     + "bench-plan-make WAREHOUSE db.table FILES PARTITIONS\n"
                     + "bench-plan[-cached] WAREHOUSE db.table COLUMN VALUE\n"
                     + "serve                                        a JSON array of these words a line";
@@ -144,6 +145,8 @@ public final class Main {
                 return Changes.delete(table, Integer.parseInt(a.get(3)), Integer.parseInt(a.get(4)));
             case "filtered":
                 return FilteredReads.compare(table, Integer.parseInt(a.get(3)), Long.parseLong(a.get(4)));
+            case "bench-compact":
+                return Bench.compact(table, Integer.parseInt(a.get(3)));
             case "bench-plan":
                 return Bench.plan(table, a.get(3), a.get(4));
             case "race":
