@@ -198,6 +198,8 @@ void CompareLiveEntries(const fs::path& table, const fs::path& expected_file) {
     EXPECT_EQ(file.at("_EMBEDDED_FILE_INDEX"), expected.at("embeddedIndex"));
     EXPECT_EQ(file.at("_FIRST_ROW_ID"), expected.at("firstRowId"));
     EXPECT_EQ(file.at("_WRITE_COLS"), expected.at("writeCols"));
+    // Statistics of files that have none of a column are not told.
+    if (!expected.contains("valueStats")) continue;
     EXPECT_EQ(file.at("_VALUE_STATS").at("_NULL_COUNTS"),
               expected.at("valueStats").at("nullCounts"));
   }

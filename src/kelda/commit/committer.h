@@ -68,8 +68,8 @@ class Committer {
   /// Replace data (spec 02 §8): one OVERWRITE snapshot.
   virtual arrow::Result<CommitResult> Overwrite(const OverwriteSpec& spec,
                                                 const Committable& committable) = 0;
-  /// Publish table statistics (spec 03 §6): a new file and one ANALYZE snapshot without changes. The
-  /// file is removed again unless the snapshot was published or may have been.
+  /// Publish table statistics (spec 03 §6): a new file and one ANALYZE snapshot without changes.
+  /// The file is removed again unless the snapshot was published or may have been.
   virtual arrow::Result<CommitResult> CommitStatistics(const TableStatistics& statistics) = 0;
 };
 

@@ -19,7 +19,8 @@ constexpr std::string_view kMemoryOnly =
     "it.";
 constexpr std::string_view kSpeedOnly = "It changes only how fast the work goes.";
 constexpr std::string_view kLevelsOnly =
-    "Only files on levels use it: those of tables with a primary key, which are refused as a whole, "
+    "Only files on levels use it: those of tables with a primary key, which are refused as a "
+    "whole, "
     "and of compaction with clustering.incremental, which is refused.";
 constexpr std::string_view kNoIncrementalClustering =
     "Writers leave such tables as they are, and the procedure compact refuses them.";

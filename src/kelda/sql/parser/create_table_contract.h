@@ -20,9 +20,11 @@ namespace kelda::sql {
 //                                  expression.
 //   kelda.comment                  COMMENT of the table or schema
 //   kelda.schema-property.<key>    WITH DBPROPERTIES of CREATE DATABASE
-//   kelda.like                     CREATE TABLE ... LIKE: the name of the other table. The statement is
-//                                  a CREATE TABLE AS without rows, so that a table of DuckDB works too;
-//                                  a Paimon table gets the whole definition of the other one instead.
+//   kelda.like                     CREATE TABLE ... LIKE: the name of the other table. The
+//   statement is
+//                                  a CREATE TABLE AS without rows, so that a table of DuckDB works
+//                                  too; a Paimon table gets the whole definition of the other one
+//                                  instead.
 //
 // <column> is the name as CreateTableInfo::columns spells it. The tags serve the creation only:
 // whoever creates a Paimon table reads them and never stores them as options. Comments are also in

@@ -121,9 +121,9 @@ class KeldaFileReader : public BaseFileReader {
       const auto id = column_ids[duckdb::MultiFileLocalIndex(i)].GetId();
       fields_.push_back(scan_->table->fields()[id]);
       const bool narrowed = i < column_indexes.size();
-      read_fields_.push_back(
-          narrowed ? NarrowField(fields_.back(), column_indexes[i].GetChildIndexes())
-                   : fields_.back());
+      read_fields_.push_back(narrowed
+                                 ? NarrowField(fields_.back(), column_indexes[i].GetChildIndexes())
+                                 : fields_.back());
     }
     options.columns = read_fields_;
     if (scan_->prune) options.predicate = scan_->plan->predicate();
@@ -332,8 +332,7 @@ class PlannedFileReader : public duckdb::MultiFileReader {
  private:
   /// Whether a file index left so few rows that skipping pages pays, which Kelda's reader does.
   static bool FewRowsWanted(const PlannedFile& file) {
-    const auto rows =
-        file.split->RowsOf(static_cast<size_t>(file.file - file.split->files.data()));
+    const auto rows = file.split->RowsOf(static_cast<size_t>(file.file - file.split->files.data()));
     return rows != nullptr && rows->RowCount() * kFewRowsShare < file.file->row_count;
   }
 

@@ -54,8 +54,8 @@ void Merge(const ColumnBounds& more, ColumnBounds* bounds) {
 
 /// Distinct values of each column of `table`; those of a column that had another type when it was
 /// analyzed are not known.
-arrow::Result<std::vector<std::optional<int64_t>>> AnalyzedDistinctCounts(
-    const TableContext& table, const std::string& name) {
+arrow::Result<std::vector<std::optional<int64_t>>> AnalyzedDistinctCounts(const TableContext& table,
+                                                                          const std::string& name) {
   const StatisticsFiles files(table.env.io, table.paths);
   ARROW_ASSIGN_OR_RAISE(auto statistics, files.Read(name));
   TableSchemaPtr schema = table.schema;
