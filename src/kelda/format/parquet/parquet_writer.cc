@@ -250,6 +250,12 @@ class ParquetWriter : public FormatWriter {
           it != settings_.dictionary_of_column.end()) {
         dictionary_[i] = dictionary_[i] && it->second;
       }
+      // Java looks for a decimal among a dictionary's values by its shortest bytes, finds none and
+      // drops the row group; its own files never have a dictionary of fixed-length values.
+      if (schema.Column(static_cast<int>(i))->physical_type() ==
+          parquet::Type::FIXED_LEN_BYTE_ARRAY) {
+        dictionary_[i] = false;
+      }
       if (dictionary_[i]) {
         builder.enable_dictionary(dotted);
       } else {
