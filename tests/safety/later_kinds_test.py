@@ -10,7 +10,8 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", 
 
 class LaterKinds(ProgramTest):
     # Both are read; what writes them is refused.
-    WRITES = [("pk.db/dedup_parquet", "(?i)primary key"), ("append.db/manifest_in_orc", "(?i)manifest.*orc|orc.*manifest")]
+    WRITES = [("pk.db/dedup_parquet", "(?i)primary key"), ("append.db/manifest_in_orc", "(?i)manifest.*orc|orc.*manifest"),
+              ("track.db/blob", "(?i)blob")]
 
     def test_refused_by_name(self):
         for source, feature in self.WRITES:

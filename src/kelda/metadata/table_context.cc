@@ -59,7 +59,18 @@ arrow::Status CheckKind(const TableContext& table, OptionUse use) {
   if (buckets < -1 && !primary_key) {
     return Invalid("table {}: 'bucket' = '{}' needs a primary key", table.name, buckets);
   }
+  ARROW_ASSIGN_OR_RAISE(bool as_descriptor, table.options.Get(OptionKeys::kBlobAsDescriptor));
   for (const DataField& field : table.fields()) {
+    if (field.type.root() == TypeRoot::kBlob) {
+      // Values of BLOB columns belong in files of their own (spec 01 §6.7).
+      if (use == OptionUse::kWrite) {
+        return Unsupported("table {}, column '{}': writing BLOB columns", table.name, field.name);
+      }
+      if (as_descriptor) {
+        return Unsupported("table {}, column '{}': option 'blob-as-descriptor' = 'true'",
+                           table.name, field.name);
+      }
+    }
     auto mapped = ToArrowType(field.type);
     if (!mapped.ok())
       return WithContext(mapped.status(),
