@@ -33,6 +33,16 @@ const DataField* FieldById(const std::vector<DataField>& fields, int32_t id) {
   return nullptr;
 }
 
+/// Java's statistics of CHAR in ORC files count the blanks that fill a value up, its values come
+/// without them: the shorter text is below both.
+std::shared_ptr<arrow::Scalar> LowerBound(const DataField& field,
+                                          const std::shared_ptr<arrow::Scalar>& min) {
+  if (field.type.root() != TypeRoot::kChar) return min;
+  const std::string_view text = static_cast<const arrow::BaseBinaryScalar&>(*min).view();
+  return std::make_shared<arrow::StringScalar>(
+      std::string(text.substr(0, text.find_last_not_of(' ') + 1)));
+}
+
 /// Bounds of a column as its values are read: cast to the type it has now, where the cast keeps
 /// their order. A column that is all NULL stays that.
 ColumnBounds EvolvedBounds(const DataField& written, const DataField& current, ColumnBounds bounds,
@@ -95,7 +105,7 @@ arrow::Result<std::shared_ptr<BoundsSource>> FileBounds(const TableContext& tabl
       ColumnBounds written;
       if (i < file.value_stats.null_counts.size())
         written.null_count = file.value_stats.null_counts[i];
-      if (min[i]->is_valid) written.min = min[i];
+      if (min[i]->is_valid) written.min = LowerBound(*covered[i], min[i]);
       if (max[i]->is_valid) written.max = max[i];
       ColumnBounds bounds =
           EvolvedBounds(*covered[i], *current, std::move(written), file.row_count);

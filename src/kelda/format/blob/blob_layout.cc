@@ -50,7 +50,8 @@ arrow::Result<std::vector<int64_t>> DecodeBlobIndex(std::string_view index, int6
     if (__builtin_add_overflow(length, delta, &length)) {
       return broken(begin, "a length out of range");
     }
-    if (length == -2) return Unsupported("blob file '{}' with placeholders", path);
+    if (length == -2)
+      return Unsupported("blob file '{}' with values that lie in other files (Paimon 2.0)", path);
     if (length != kBlobNullLength && length < kBlobOverheadBytes) {
       return broken(begin, fmt::format("a value of {} bytes", length));
     }
